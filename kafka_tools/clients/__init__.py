@@ -8,6 +8,9 @@ from kafka_tools._lazy import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer as Consumer
+    from kafka_tools.clients.interceptors import ConsumerInterceptor as ConsumerInterceptor
+    from kafka_tools.clients.interceptors import OutgoingRecord as OutgoingRecord
+    from kafka_tools.clients.interceptors import ProducerInterceptor as ProducerInterceptor
     from kafka_tools.clients.producer import Producer as Producer
     from kafka_tools.clients.producing.deliveries import Deliveries as Deliveries
     from kafka_tools.clients.producing.deliveries import RecordsFailed as RecordsFailed
@@ -20,8 +23,11 @@ __getattr__, __dir__ = lazy_names(
     {
         "AcknowledgeType": "kafka_tools.clients.sharing.held_records",
         "Consumer": "kafka_tools.clients.consumer",
+        "ConsumerInterceptor": "kafka_tools.clients.interceptors",
         "Deliveries": "kafka_tools.clients.producing.deliveries",
+        "OutgoingRecord": "kafka_tools.clients.interceptors",
         "Producer": "kafka_tools.clients.producer",
+        "ProducerInterceptor": "kafka_tools.clients.interceptors",
         "RecordsFailed": "kafka_tools.clients.producing.deliveries",
         "ShareConsumer": "kafka_tools.clients.sharing.consumer",
         "SubscriptionPattern": "kafka_tools.clients.subscription",

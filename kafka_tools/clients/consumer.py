@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,7 @@ from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriab
 from kafka_tools.clients.groups.committed import GroupMetadata, checked_offsets, committing
 from kafka_tools.clients.groups.keep_alive import KeepAlive
 from kafka_tools.clients.groups.listeners import Listener, RebalanceListeners
+from kafka_tools.clients.interceptors import ConsumerInterceptor, ConsumerInterceptors
 from kafka_tools.clients.polled_client import ConsumerWokenUp as ConsumerWokenUp
 from kafka_tools.clients.polled_client import PolledClient
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
@@ -58,6 +59,7 @@ class Consumer(MeasuredConsumer, PolledClient):
     """Reads records, for one thread at a time. Use as a context manager: leaving it closes.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
+    ``interceptors`` see the records of each ``poll``, in this order (KIP-42).
     Raises ConfigError for settings that contradict each other.
     """
 
@@ -66,6 +68,7 @@ class Consumer(MeasuredConsumer, PolledClient):
         config: Given = None,
         *,
         settings: ConsumerSettings | None = None,
+        interceptors: Sequence[ConsumerInterceptor] = (),
         exchange: Exchange | None = None,
         clock: Clock | None = None,
         **given: Any,
@@ -94,7 +97,10 @@ class Consumer(MeasuredConsumer, PolledClient):
         self._auto_commit = AutoCommit(self.settings, self._clock, self._positions, self._group)
         parts = (self._calls, self._metadata, self._positions, self._fetcher, self._group, self._auto_commit)
         self._subscription = Subscription(self.settings, *parts, self._clock, self._lock.released)
+        self._interceptors = ConsumerInterceptors(interceptors, self._lock.released) if interceptors else None
         if self._group is not None:
+            if self._interceptors is not None:
+                self._group.on_commit = self._interceptors.on_commit
             self._keep_alive = KeepAlive(self.settings, self._clock, self._calls, self._group, self._lock)
 
     # Subscriptions
@@ -189,14 +195,20 @@ class Consumer(MeasuredConsumer, PolledClient):
         no retry mends, CorruptBatch for bytes that are not records, ConnectFailed when no bootstrap server answers.
         Records that are there are returned before anything is raised: ``wakeup`` and errors wait for the next call.
         """
-        return self._poll(timeout_s, lambda: self._fetcher.records(self.settings.max_poll_records))
+        records = self._poll(timeout_s, lambda: self._fetcher.records(self.settings.max_poll_records))
+        if records and self._interceptors is not None:
+            return self._interceptors.on_consume(records)
+        return records
 
     @one_thread
     def poll_columns(self, timeout_s: float) -> list[PolledColumns]:
         """As ``poll``, but whole batches as numpy columns: many times faster, whatever ``max.poll.records`` is.
 
-        One entry per partition and run of batches. Needs numpy.
+        One entry per partition and run of batches. Raises InputError for a consumer with interceptors, which expect
+        records.
         """
+        if self._interceptors is not None:
+            raise InputError("poll_columns has no records for interceptors: call poll")
         return self._poll(timeout_s, self._fetcher.columns)
 
     def _poll(self, timeout_s: float, buffered: Callable[[], list[T]]) -> list[T]:
@@ -430,6 +442,11 @@ class Consumer(MeasuredConsumer, PolledClient):
         # If it fails, the next owners of the partitions return the records again: at-least-once delivery.
         with contextlib.suppress(BrokerError, NetworkError):
             self.commit(timeout_s=deadline.left_s())
+
+    def _end(self) -> None:
+        super()._end()
+        if self._interceptors is not None:
+            self._interceptors.close()
 
     # The machine
 

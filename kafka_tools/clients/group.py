@@ -91,6 +91,8 @@ class GroupClient:
         self._any_node = any_node
         self._look_up_at_s = 0.0
         self._commits = 0
+        self.on_commit: Callable[[Mapping[TopicPartition, OffsetAndMetadata]], None] | None = None
+        """Called with the offsets of each commit that succeeded."""
 
     # Coordinator
 
@@ -255,10 +257,22 @@ class GroupClient:
             self.coordinator,
             lambda versions: commit_request(versions, by, offsets, ids.__getitem__),
             self._settings.request_timeout_ms / 1000,
-            lambda pending: done(self._commit_error(pending, {ids[name]: name for name in ids})),
+            lambda pending: self._committed(pending, {ids[name]: name for name in ids}, offsets, done),
             channel=CHANNEL,
         )
         return True
+
+    def _committed(
+        self,
+        pending: Pending,
+        names: Mapping[uuid.UUID, str],
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        done: CommitDone,
+    ) -> None:
+        error = self._commit_error(pending, names)
+        if error is None and self.on_commit is not None:
+            self.on_commit(offsets)
+        done(error)
 
     @property
     def _committer(self) -> OffsetCommitter:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from functools import partial
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from kafka_tools.clients.interceptors import OutgoingRecord, ProducerInterceptor, ProducerInterceptors
 from kafka_tools.clients.producing.accumulator import Accumulator
 from kafka_tools.clients.producing.batch import Header, ProducerBatch
 from kafka_tools.clients.producing.bulk import BulkCalls
@@ -23,6 +24,8 @@ from kafka_tools.clients.producing.delivery import OnDelivery, adapted
 from kafka_tools.clients.producing.delivery import RecordMetadata as RecordMetadata
 from kafka_tools.clients.producing.given_records import bytes_of, headers_of, headers_size_bytes, timestamp_of
 from kafka_tools.clients.producing.partitions import PartitionChoice, Partitioner
+from kafka_tools.clients.producing.queueing import OVERHEAD_BYTES
+from kafka_tools.clients.producing.queueing import RecordTooLarge as RecordTooLarge
 from kafka_tools.clients.producing.reports import OnFailure, RecordsLost, Reports
 from kafka_tools.clients.producing.sender import Sender
 from kafka_tools.clients.producing.upkeep import QUIET_S, ProducerUpkeep
@@ -38,19 +41,12 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.topic_metadata import TopicMetadata
-from kafka_tools.records.chain import HEADER_BYTES, RECORD_OVERHEAD_BYTES
-from kafka_tools.values import can_be_sent
 
 if TYPE_CHECKING:
     from kafka_tools.metrics.names import MetricName
     from kafka_tools.net.given_settings import Given
 
 _CALLBACKS_CHECK_S = 0.001
-_OVERHEAD_BYTES = HEADER_BYTES + RECORD_OVERHEAD_BYTES
-
-
-class RecordTooLarge(InputError):
-    """A record is above ``max.request.size`` or ``buffer.memory``."""
 
 
 class Producer(BulkCalls, TransactionalCalls):
@@ -59,7 +55,7 @@ class Producer(BulkCalls, TransactionalCalls):
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
     ``on_failure(topic_partition, record, error)`` is called for each record that fails, as ``on_delivery`` is.
     ``partitioner(topic, key, partitions)`` chooses one of the numbers in ``partitions`` for a record that is sent
-    without one; else Kafka's own rule applies.
+    without one; else Kafka's own rule applies. ``interceptors`` see every record, in this order (KIP-42).
     Raises ConfigError for settings that contradict each other.
     """
 
@@ -70,6 +66,7 @@ class Producer(BulkCalls, TransactionalCalls):
         settings: ProducerSettings | None = None,
         on_failure: OnFailure | None = None,
         partitioner: Partitioner | None = None,
+        interceptors: Sequence[ProducerInterceptor] = (),
         exchange: Exchange | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -84,14 +81,17 @@ class Producer(BulkCalls, TransactionalCalls):
         self._exchange, self._clock, is_shared = share(self._lock, config, exchange, clock)
         self._background = Background(self, self._lock, self._clock, enabled=is_shared)
         self._metadata = ClusterMetadata(self._exchange, auto_create=True)
-        self._reports = Reports(on_failure, in_transactions=self.settings.transactional_id is not None)
+        self._interceptors = ProducerInterceptors(interceptors) if interceptors else None
+        in_transactions = self.settings.transactional_id is not None
+        self._reports = Reports(on_failure, self._interceptors, in_transactions=in_transactions)
         self._accumulator = Accumulator(self.settings, self._reports)
         self._sender = Sender(self.settings, self._exchange, self._metadata, self._accumulator, self._clock)
         self._partitions = PartitionChoice(self.settings, self._metadata, partitioner, random or Random())
         self._record_limit_bytes = (
-            min(self.settings.max_request_size_bytes, self.settings.buffer_memory_bytes) - _OVERHEAD_BYTES
+            min(self.settings.max_request_size_bytes, self.settings.buffer_memory_bytes) - OVERHEAD_BYTES
         )
         self._upkeep = ProducerUpkeep(self.settings, self._clock, self._accumulator, self._sender, self._lock)
+        self._linger_s = self.settings.linger_ms / 1000
         self._closed = False
         self._gave_up = False
         """Whether records failed because the producer was closed."""
@@ -125,53 +125,63 @@ class Producer(BulkCalls, TransactionalCalls):
         BrokerError or NetworkError when the topic cannot be looked up, DeadlineExceeded when ``max.block.ms`` passed.
         The record is queued if nothing is raised here, and only then.
         """
-        if self._closed:
-            raise self._is_closed()
-        if self._exchange.is_foreign:
-            self._exchange.check_process()
-        if key is not None and key.__class__ is not bytes:
-            key = bytes_of("key", key)
-        if value is not None and value.__class__ is not bytes:
-            value = bytes_of("value", value)
-        if headers:
-            headers = headers_of(headers)
-        if timestamp_ms is not None:
-            timestamp_ms = timestamp_of(timestamp_ms)
-        if on_delivery is not None and not callable(on_delivery):
-            raise InputError("invalid on_delivery: expected a function")
-        info = self._known(topic)
-        size_bytes = (len(key) if key else 0) + (len(value) if value else 0)
-        if headers:
-            size_bytes += headers_size_bytes(headers)
-        if size_bytes > self._record_limit_bytes:
-            self._refuse(size_bytes)
-        number = self._partitions.chosen(info, key, partition)
-        lock = self._lock
-        with lock.mutex:  # as ``with lock``, without the calls
-            if lock.held:
-                raise lock.nested()
-            lock.held = True
-            try:
-                if number is None:
-                    number = self._partitions.stick(info, size_bytes)
-                if self._accumulator.buffered_bytes + size_bytes > self.settings.buffer_memory_bytes:
-                    self._wait_for_memory(size_bytes)
-                if self._closed:
-                    raise self._is_closed()
-                if self._sender.transactions is not None:
-                    self._sender.transactions.check_send()
-                now_s = self._clock.monotonic_s()
-                record = (self._clock.now_ms() if timestamp_ms is None else timestamp_ms, key, value, headers)
-                batch, filled = self._accumulator.append((topic, number), record, size_bytes, now_s)
-                index = len(batch.records) - 1
-                if on_delivery is not None:
-                    batch.callbacks.append((index, adapted(on_delivery)))
-                if filled or now_s >= self._sender.next_pump_s:
-                    self._turn(Deadline(self._clock, 0), hurry=False)
-                if not index:
-                    self._background.expect(max(now_s + self._linger_s, self._upkeep.active_s + QUIET_S))
-            finally:
-                lock.held = False
+        interceptors = self._interceptors
+        if interceptors is not None:
+            given = interceptors.on_send(OutgoingRecord(topic, value, key, headers, partition, timestamp_ms))
+            topic, value, key, headers, partition, timestamp_ms = given
+        batch = None
+        try:
+            if self._closed:
+                raise self._is_closed()
+            if self._exchange.is_foreign:
+                self._exchange.check_process()
+            if key is not None and key.__class__ is not bytes:
+                key = bytes_of("key", key)
+            if value is not None and value.__class__ is not bytes:
+                value = bytes_of("value", value)
+            if headers:
+                headers = headers_of(headers)
+            if timestamp_ms is not None:
+                timestamp_ms = timestamp_of(timestamp_ms)
+            if on_delivery is not None and not callable(on_delivery):
+                raise InputError("invalid on_delivery: expected a function")
+            info = self._known(topic)
+            size_bytes = (len(key) if key else 0) + (len(value) if value else 0)
+            if headers:
+                size_bytes += headers_size_bytes(headers)
+            if size_bytes > self._record_limit_bytes:
+                self._refuse(size_bytes)
+            number = self._partitions.chosen(info, key, partition)
+            lock = self._lock
+            with lock.mutex:  # as ``with lock``, without the calls
+                if lock.held:
+                    raise lock.nested()
+                lock.held = True
+                try:
+                    if number is None:
+                        number = self._partitions.stick(info, size_bytes)
+                    if self._accumulator.buffered_bytes + size_bytes > self.settings.buffer_memory_bytes:
+                        self._wait_for_memory(size_bytes)
+                    if self._closed:
+                        raise self._is_closed()
+                    if self._sender.transactions is not None:
+                        self._sender.transactions.check_send()
+                    now_s = self._clock.monotonic_s()
+                    record = (self._clock.now_ms() if timestamp_ms is None else timestamp_ms, key, value, headers)
+                    batch, filled = self._accumulator.append((topic, number), record, size_bytes, now_s)
+                    index = len(batch.records) - 1
+                    if on_delivery is not None:
+                        batch.callbacks.append((index, adapted(on_delivery)))
+                    if filled or now_s >= self._sender.next_pump_s:
+                        self._turn(Deadline(self._clock, 0), hurry=False)
+                    if not index:
+                        self._background.expect(max(now_s + self._linger_s, self._upkeep.active_s + QUIET_S))
+                finally:
+                    lock.held = False
+        except Exception as error:
+            if interceptors is not None and batch is None:
+                interceptors.refused(given, error)
+            raise
         if self._reports.due:
             self._reports.run_callbacks(keep_errors=True)
         return Delivery(self, batch, index)
@@ -253,6 +263,8 @@ class Producer(BulkCalls, TransactionalCalls):
                 break
             except Exception as raised:  # noqa: BLE001 - the first is raised once all were called
                 error = error or raised
+        if self._interceptors is not None:
+            self._interceptors.close()
         if error is not None:
             raise error
         self._reports.check()
@@ -302,9 +314,6 @@ class Producer(BulkCalls, TransactionalCalls):
         self._reports.raise_kept()
         self._upkeep.raise_failure()
 
-    def _is_closed(self) -> KafkaToolsError:
-        return KafkaToolsError("Cannot perform operation after producer has been closed")
-
     def _within(self, timeout_s: float | None) -> Deadline:
         return Deadline(self._clock, timeout_s if timeout_s is not None else float("inf"))
 
@@ -340,48 +349,3 @@ class Producer(BulkCalls, TransactionalCalls):
                 deadline.check(delivery.waits_for)
                 self._turn(deadline, hurry=True)
         self._report()
-
-    def _known(self, topic: str) -> TopicMetadata:
-        """A topic with partitions that have a leader."""
-        info = self._metadata.topics.get(topic) if isinstance(topic, str) else None
-        return self._look_up(topic) if info is None or not info.available else info
-
-    def _look_up(self, topic: str) -> TopicMetadata:
-        if not (isinstance(topic, str) and can_be_sent(topic)):
-            raise InputError(f"invalid topic {topic!r}: expected its name as a str")
-        with self._lock:
-            if self._closed:
-                raise self._is_closed()
-            try:
-                return self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
-            except KafkaToolsError as error:
-                if self._closed:
-                    raise self._is_closed() from error
-                raise
-
-    def _refuse(self, size_bytes: int, index: int | None = None) -> NoReturn:
-        """Raise RecordTooLarge, naming the setting, and the record of several."""
-        total_bytes = size_bytes + _OVERHEAD_BYTES
-        name, limit_bytes = "buffer.memory", self.settings.buffer_memory_bytes
-        if total_bytes > self.settings.max_request_size_bytes:
-            name, limit_bytes = "max.request.size", self.settings.max_request_size_bytes
-        raise RecordTooLarge(
-            f"{'The message' if index is None else f'records[{index}]'} is {total_bytes} bytes when serialized "
-            f"which is larger than {limit_bytes}, which is the value of the {name} configuration."
-        )
-
-    def _wait_for_memory(self, size_bytes: int) -> None:
-        deadline = self._deadline(self.settings.max_block_ms)
-        while self._accumulator.buffered_bytes + size_bytes > self.settings.buffer_memory_bytes:
-            if self._closed:
-                raise self._is_closed()
-            if deadline.expired:
-                raise DeadlineExceeded(
-                    f"Failed to allocate {size_bytes} bytes within the configured max blocking time "
-                    f"{self.settings.max_block_ms} ms.",
-                    hint="brokers accept records more slowly than they are sent; check buffer.memory",
-                )
-            self._turn(deadline, hurry=True)
-
-    def _deadline(self, timeout_ms: int) -> Deadline:
-        return Deadline(self._clock, timeout_ms / 1000)

@@ -30,7 +30,13 @@ class Peer:
     """A producer of its own with its own cluster, in virtual time."""
 
     def __init__(
-        self, partitions: int = 1, *, partitioner: Any = None, on_failure: Any = None, **values: object
+        self,
+        partitions: int = 1,
+        *,
+        partitioner: Any = None,
+        on_failure: Any = None,
+        interceptors: Any = (),
+        **values: object,
     ) -> None:
         self.clock = ManualClock()
         self.cluster = FakeCluster(self.clock)
@@ -48,6 +54,7 @@ class Peer:
             random=Random(1),
             partitioner=partitioner,
             on_failure=on_failure,
+            interceptors=interceptors,
         )
 
     def written(self) -> dict[int, list[bytes]]:

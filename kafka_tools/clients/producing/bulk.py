@@ -6,7 +6,7 @@ keys together, and fills whole batches. The batches are those that ``send`` woul
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from kafka_tools.clients.producing.given_records import (
     headers_size_bytes,
     times_of,
 )
+from kafka_tools.clients.producing.queueing import QueueingCalls
 from kafka_tools.clients.producing.record_run import RecordRun
 from kafka_tools.clients.producing.upkeep import QUIET_S
 from kafka_tools.clock import Deadline
@@ -28,52 +29,45 @@ from kafka_tools.errors import InputError, KafkaToolsError
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.producing.accumulator import Accumulator
+    from kafka_tools.clients.interceptors import ProducerInterceptors
+    from kafka_tools.clients.producing.delivery import Delivery
     from kafka_tools.clients.producing.partitions import PartitionChoice
     from kafka_tools.clients.producing.reports import Reports
     from kafka_tools.clients.producing.sender import Sender
     from kafka_tools.clients.producing.upkeep import ProducerUpkeep
-    from kafka_tools.clients.settings import ProducerSettings
     from kafka_tools.clients.threads.background import Background
-    from kafka_tools.clients.threads.lock import ClientLock
-    from kafka_tools.clock import Clock
     from kafka_tools.net.exchange import Exchange
     from kafka_tools.net.topic_metadata import TopicMetadata
 
+_NO_TIME = -1
 _AT_ONCE = 10_000
 """Records after which other threads get the producer's lock. Records with keys are sorted by partition among these."""
 
 
-class BulkCalls(ABC):
+class BulkCalls(QueueingCalls):
     """The part of a producer that takes many records."""
 
-    settings: ProducerSettings
-    _lock: ClientLock
     _exchange: Exchange
-    _clock: Clock
     _background: Background
-    _accumulator: Accumulator
+    _interceptors: ProducerInterceptors | None
     _sender: Sender
     _partitions: PartitionChoice
     _reports: Reports
     _upkeep: ProducerUpkeep
     _record_limit_bytes: int
-    _closed: bool
+    _linger_s: float
 
     @abstractmethod
-    def _turn(self, deadline: Deadline, hurry: bool) -> None: ...
-
-    @abstractmethod
-    def _known(self, topic: str) -> TopicMetadata: ...
-
-    @abstractmethod
-    def _refuse(self, size_bytes: int, index: int | None = None) -> None: ...
-
-    @abstractmethod
-    def _wait_for_memory(self, size_bytes: int) -> None: ...
-
-    @abstractmethod
-    def _is_closed(self) -> KafkaToolsError: ...
+    def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        headers: Sequence[Header] = (),
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Delivery: ...
 
     @abstractmethod
     def wait_for(self, delivery: Deliveries, timeout_s: float | None = None) -> None: ...
@@ -116,8 +110,11 @@ class BulkCalls(ABC):
             sizes = [run.size_bytes(index, index + 1) for index in range(len(run))]
             index = next(index for index, size in enumerate(sizes) if size > self._record_limit_bytes)
             self._refuse(sizes[index], index)
-        numbers = self._partitions.chosen_many(info, keys, len(run), partition)
         try:
+            if self._interceptors is not None:
+                self._send_each(topic, run, partition, deliveries)
+                return self._queued(deliveries)
+            numbers = self._partitions.chosen_many(info, keys, len(run), partition)
             for start in range(0, len(run), _AT_ONCE):
                 stop = min(start + _AT_ONCE, len(run))
                 with self._lock:
@@ -129,18 +126,29 @@ class BulkCalls(ABC):
             if not deliveries.queued:
                 raise
             with self._lock:
-                self._give_up_rest(topic, run, deliveries, error)
+                self._give_up(topic, run, deliveries.not_queued(), deliveries, error)
+        return self._queued(deliveries)
+
+    def _queued(self, deliveries: Deliveries) -> Deliveries:
         with self._lock:
             deliveries.all_queued()
-            if on_delivery is not None:
-                self._reports.call(deliveries.told)
+            self._reports.call(deliveries.told)
             self._background.expect(max(self._clock.monotonic_s() + self._linger_s, self._upkeep.active_s + QUIET_S))
         self._reports.run_callbacks(keep_errors=True)
         return deliveries
 
-    @property
-    def _linger_s(self) -> float:
-        return self.settings.linger_ms / 1000
+    def _send_each(self, topic: str, run: RecordRun, partition: int | None, deliveries: Deliveries) -> None:
+        """One by one, as interceptors see them. They may change everything of a record."""
+        for index in range(len(run)):
+            ((time_ms, key, value, headers),) = run.rows(index, index + 1, _NO_TIME)
+            given_ms = None if time_ms == _NO_TIME else time_ms
+            try:
+                delivery = self.send(topic, value, key, headers, partition=partition, timestamp_ms=given_ms)
+            except KafkaToolsError as error:
+                with self._lock:
+                    self._give_up(topic, run, [index], deliveries, error)
+            else:
+                deliveries.add(*delivery.place(), [index])
 
     def _parts(
         self, info: TopicMetadata, run: RecordRun, numbers: list[int | None] | int | None, start: int, stop: int
@@ -186,9 +194,10 @@ class BulkCalls(ABC):
                 self._turn(Deadline(self._clock, 0), hurry=False)
             start = end
 
-    def _give_up_rest(self, topic: str, run: RecordRun, deliveries: Deliveries, error: KafkaToolsError) -> None:
-        """With the lock: the records that were not queued fail."""
-        rest = deliveries.not_queued()
+    def _give_up(
+        self, topic: str, run: RecordRun, rest: Sequence[int], deliveries: Deliveries, error: KafkaToolsError
+    ) -> None:
+        """With the lock: records that were not queued fail."""
         if not rest:
             return
         now_s = self._clock.monotonic_s()
@@ -196,5 +205,5 @@ class BulkCalls(ABC):
         batch.records = run.picked(rest).rows(0, len(rest), self._clock.now_ms())
         batch.error = error
         deliveries.add(batch, 0, rest)
-        self._reports.note(batch)
+        self._reports.note(batch, was_queued=False)
         batch.done = True

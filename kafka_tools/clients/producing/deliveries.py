@@ -151,6 +151,8 @@ class Deliveries:
         if self._on_delivery is not None and self.done:
             on_delivery, self._on_delivery = self._on_delivery, None
             on_delivery(self)
+            for part in self._parts():
+                self._producer.note_seen(part.batch)
 
 
 def _joined(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:

@@ -32,6 +32,10 @@ class Delivery:
         self._batch = batch
         self._index = index
 
+    def place(self) -> tuple[ProducerBatch, int]:
+        """The batch in which the record was queued, and its index there."""
+        return self._batch, self._index
+
     @property
     def done(self) -> bool:
         """Whether the record was acknowledged or has failed."""

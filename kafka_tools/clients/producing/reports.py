@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.interceptors import ProducerInterceptors
     from kafka_tools.clients.producing.batch import PendingRecord, ProducerBatch
     from kafka_tools.values import TopicPartition
 
@@ -32,8 +34,15 @@ class Reports:
     belongs to a transaction, whose commit raises the error of a record that failed.
     """
 
-    def __init__(self, on_failure: OnFailure | None = None, *, in_transactions: bool = False) -> None:
+    def __init__(
+        self,
+        on_failure: OnFailure | None = None,
+        interceptors: ProducerInterceptors | None = None,
+        *,
+        in_transactions: bool = False,
+    ) -> None:
         self._on_failure = on_failure
+        self._interceptors = interceptors
         self._in_transactions = in_transactions
         self._calls: deque[Callable[[], Any]] = deque()
         self._kept: deque[Exception] = deque()
@@ -42,9 +51,16 @@ class Reports:
         self._unreported = 0
         self._first: KafkaToolsError | None = None
 
-    def note(self, batch: ProducerBatch) -> None:
-        """A batch was acknowledged, or has failed (``batch.error``)."""
-        for index, callback in batch.callbacks:
+    def note(self, batch: ProducerBatch, *, was_queued: bool = True) -> None:
+        """A batch was acknowledged, or has failed (``batch.error``).
+
+        ``was_queued``: False for records that ``send`` refused, of which interceptors know.
+        """
+        callbacks = batch.callbacks
+        if self._interceptors is not None and was_queued:
+            own = ((index, self._interceptors.acknowledged) for index in range(len(batch.records)))
+            callbacks = sorted([*own, *callbacks], key=itemgetter(0))
+        for index, callback in callbacks:
             self._calls.append(partial(callback, batch, index))
         for watcher in dict.fromkeys(watcher for _, _, watcher in batch.watched):
             self._calls.append(watcher.told)
