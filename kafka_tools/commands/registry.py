@@ -116,6 +116,11 @@ COMMANDS: dict[str, Registered] = {
         "Load and measure a cluster, and disturb it: the tasks of Kafka's Trogdor.",
         is_script=False,
     ),
+    "doctor": Registered(
+        "toolkit.doctor",
+        "Find what is wrong with a cluster: brokers, quorum, partitions, disks, groups, transactions, configs.",
+        is_script=False,
+    ),
     "explain": Registered(
         "toolkit.explain", "Explain an error code, an API, a config, or the text of an error.", is_script=False
     ),

@@ -162,6 +162,8 @@ KINDS: Mapping[str, RowKind] = {
     "partition-offsets": _kind("topic partition offset", _PARTITION, more="timestamp leader_epoch"),
     # kafka-leader-election
     "elections": _kind("topic partition election result", _PARTITION),
+    # kafka-tools doctor
+    "findings": _kind("severity check what evidence", "{check}", more="cause next"),
     # kafka-tools explain
     "explanations": _kind("subject name number meaning", "{name}", more="cause facts details next"),
     # kafka-log-dirs

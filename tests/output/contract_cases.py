@@ -290,6 +290,7 @@ CASES = (
     Case("features downgrade", "--feature metadata.version=29 --dry-run", instead=_FEATURE_CALLS),
     Case("features disable", "--feature kraft.version", instead=_FEATURE_CALLS),
     Case("explain", "25", offline=True),
+    Case("doctor", "--round-trip"),
     Case("features version-mapping", "", offline=True),
     Case(
         "features feature-dependencies", "--feature eligible.leader.replicas.version=1 --feature group.version=1",
