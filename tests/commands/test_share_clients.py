@@ -185,6 +185,23 @@ def test_rates_are_those_of_the_group_and_of_its_members(run: Run) -> None:
     assert re.fullmatch(figures, total)
 
 
+def test_metrics_of_each_member_are_printed_at_the_end(run: Run) -> None:
+    ran = run(PERFORMANCE, "--num-records 3 --hide-header --print-metrics")
+    assert ran.status == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[1] == ""
+    assert lines[2].split() == ["Metric", "Name", "Value"]
+    name = "consumer-share-fetch-manager-metrics:records-consumed-total:{client-id=perf-share-consumer-client}"
+    assert [line.split(" : ") for line in lines if line.startswith(name)] == [
+        [name.ljust(lines[2].index("Value") - 3), "3.000"]
+    ]
+    refused = run(PERFORMANCE, "--num-records 3 --print-metrics -o json")
+    assert refused.status == 2
+    assert "--print-metrics prints text: leave out -o" in refused.err
+    both = run(PERFORMANCE, "--num-records 0 --threads 2 --hide-header --print-metrics").out
+    assert [f"perf-share-consumer-client-{number}" in both for number in (1, 2)] == [True, True]
+
+
 def test_members_without_records_stop(run: Run) -> None:
     ran = run(PERFORMANCE, "--num-records 9 --timeout 2000 --hide-header")
     warning, total = ran.out.splitlines()

@@ -31,6 +31,7 @@ from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.values import Many, Node, TopicPartition, several
 
 if TYPE_CHECKING:
+    from kafka_tools.metrics.names import MetricName
     from kafka_tools.net.connection import Pending
     from kafka_tools.net.given_settings import Given
 
@@ -129,6 +130,16 @@ class ShareConsumer(PolledClient):
                 hint="call acknowledge for every record of the last poll",
             )
         self._flow.queue(self._until_s())
+        metrics = self._flow.metrics
+        if metrics is None:
+            return self._poll(timeout_s)
+        metrics.poll_begins()
+        try:
+            return self._poll(timeout_s)
+        finally:
+            metrics.poll_ends()
+
+    def _poll(self, timeout_s: float) -> list[SharedRecord]:
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
@@ -210,6 +221,15 @@ class ShareConsumer(PolledClient):
             self._flow.accept_rest()
         self._flow.queue(until_s)
 
+    @one_thread
+    def metrics(self) -> dict[MetricName, object]:
+        """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement."""
+        if self._flow.metrics is None:
+            from kafka_tools.clients.sharing.metrics import ShareConsumerMetrics
+
+            self._flow.metrics = ShareConsumerMetrics(self._clock, self._exchange.config.client_id)
+        return self._flow.metrics.values()
+
     # End
 
     def _say_goodbye(self, deadline: Deadline) -> None:
@@ -223,7 +243,7 @@ class ShareConsumer(PolledClient):
         nodes = dict(self._metadata.nodes)
         with contextlib.suppress(NetworkError):
             while True:
-                for plan in self._flow.closing(nodes, self._busy()):
+                for plan in self._flow.closing(nodes, self._busy(), self._clock.monotonic_s()):
                     self._send(plan)
                 if deadline.expired or not self._busy():
                     break

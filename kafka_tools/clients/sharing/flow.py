@@ -23,6 +23,7 @@ from kafka_tools.protocol.messages.share_fetch import ShareFetchRequest, ShareFe
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.sharing.metrics import ShareConsumerMetrics
     from kafka_tools.net.versions import NodeVersions
 
 RENEW_VERSION = 2
@@ -47,6 +48,7 @@ class SharePlan(NamedTuple):
     node: Node
     request: ShareFetchRequest | ShareAcknowledgeRequest
     carried: dict[TopicIdPartition, Acknowledgement]
+    planned_s: float
 
     def build(self, versions: NodeVersions) -> ShareFetchRequest | ShareAcknowledgeRequest:
         """The request. Raises UnsupportedVersion for a renewal that the node does not know."""
@@ -71,6 +73,8 @@ class ShareFlow:
         self.acquisition_lock_timeout_ms: int | None = None
         self.metadata_is_wrong = False
         """Whether some leader has moved: the owner refreshes the metadata and sets this to False."""
+        self.metrics: ShareConsumerMetrics | None = None
+        """What was done since ``ShareConsumer.metrics`` was called first; None before."""
         self._settings = settings
         self._member_id = member_id
         self._done = done
@@ -145,13 +149,12 @@ class ShareFlow:
                 session = self._sessions[node_id] = ShareSession(self._settings, self._member_id)
             if session.is_new:
                 self._fail_waiting(node_id, error_codes.SHARE_SESSION_NOT_FOUND)
-            plan = self._plan(nodes[node_id], session, wanted.get(node_id, set()))
+            plan = self._plan(nodes[node_id], session, wanted.get(node_id, set()), now_s)
             if plan is not None:
                 found.append(plan)
-        self._under_way += len(found)
-        return found
+        return self._begun(found)
 
-    def closing(self, nodes: Mapping[int, Node], busy: Collection[int]) -> list[SharePlan]:
+    def closing(self, nodes: Mapping[int, Node], busy: Collection[int], now_s: float) -> list[SharePlan]:
         """The last request to each broker: acknowledges, ends the session, releases everything else."""
         found = []
         for node_id, session in list(self._sessions.items()):
@@ -161,9 +164,16 @@ class ShareFlow:
             if not session.is_new:
                 carried = self._waiting.pop(node_id, {})
                 request = session.acknowledge({each: carried[each].batches for each in carried}, close=True)
-                found.append(SharePlan(nodes[node_id], request, carried))
-        self._under_way += len(found)
-        return found
+                found.append(SharePlan(nodes[node_id], request, carried, now_s))
+        return self._begun(found)
+
+    def _begun(self, plans: list[SharePlan]) -> list[SharePlan]:
+        self._under_way += len(plans)
+        if self.metrics is not None:
+            for plan in plans:
+                for acknowledgement in plan.carried.values():
+                    self.metrics.acknowledgements_sent(len(acknowledgement.offsets))
+        return plans
 
     def forget(self) -> None:
         """Drop what is held: the member is no longer in the group, or leaves it."""
@@ -188,6 +198,11 @@ class ShareFlow:
             session.answered(response.error_code)
         carried = dict(plan.carried)
         failure: KafkaToolsError | None = None
+        if self.metrics is not None and isinstance(response, ShareFetchResponse):
+            rows = [row for topic in response.responses for row in topic.partitions]
+            size_bytes = sum(len(row.records or b"") for row in rows)
+            acquired = sum(each.last_offset - each.first_offset + 1 for row in rows for each in row.acquired_records)
+            self.metrics.fetched(now_s - plan.planned_s, response.throttle_time_ms, size_bytes, acquired)
         if response.error_code:
             self._finish_all(plan, carried, response.error_code, now_s)
             failure = self._on_error(plan, response.error_code, "every partition", response.error_message, now_s)
@@ -250,12 +265,12 @@ class ShareFlow:
 
     # Inside
 
-    def _plan(self, node: Node, session: ShareSession, wanted: set[TopicIdPartition]) -> SharePlan | None:
+    def _plan(self, node: Node, session: ShareSession, wanted: set[TopicIdPartition], now_s: float) -> SharePlan | None:
         waiting = self._waiting.pop(node.id, {})
         batches = {place: each.batches for place, each in waiting.items()}
         if wanted and wanted >= batches.keys() and not any(map(renews, batches.values())):
-            return SharePlan(node, session.fetch(wanted, batches), waiting)
-        return SharePlan(node, session.acknowledge(batches), waiting) if waiting else None
+            return SharePlan(node, session.fetch(wanted, batches), waiting, now_s)
+        return SharePlan(node, session.acknowledge(batches), waiting, now_s) if waiting else None
 
     def _take_records(
         self,
@@ -308,6 +323,8 @@ class ShareFlow:
 
     def _report(self, acknowledgement: Acknowledgement, error: KafkaToolsError | None) -> None:
         held = acknowledgement.held
+        if error is not None and self.metrics is not None:
+            self.metrics.acknowledgements_failed(len(acknowledgement.offsets))
         for record in held.done(acknowledgement.batches, failed=error is not None):
             self._renewed.append((held, record))
         if acknowledgement.offsets:

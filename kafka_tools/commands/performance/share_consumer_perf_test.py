@@ -15,6 +15,7 @@ from kafka_tools.commands.options.command import Command, section
 from kafka_tools.commands.options.connection import client_connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.renamed import newer_of
+from kafka_tools.commands.performance.options import check_print_metrics, print_metrics
 
 if TYPE_CHECKING:
     from kafka_tools.net.config import ClientConfig
@@ -73,6 +74,7 @@ measuring_option = section("Measuring")
     help="Format of times, as in Java's SimpleDateFormat.  [default: yyyy-MM-dd HH:mm:ss:SSS]",
 )
 @measuring_option("--hide-header", is_flag=True, help="Print no header.")
+@measuring_option("--print-metrics", is_flag=True, help="Print the metrics of each member at the end. Not with -o.")
 @client_connection_options("consumer", old_config="--consumer.config")
 @output_options(KIND)
 def command(output_format: str | None, **options: Any) -> int:
@@ -83,6 +85,7 @@ def command(output_format: str | None, **options: Any) -> int:
     """
     from kafka_tools.texts.simple_date_format import java_date_format
 
+    check_print_metrics(options["print_metrics"], output_format)
     options["num_records"] = record_count(options)
     date = java_date_format(options["date_format"])
     config = _config(options)
@@ -91,7 +94,10 @@ def command(output_format: str | None, **options: Any) -> int:
 
     load = ShareLoad(options, date, is_quiet=output_format is not None)
     load.run(config)
-    return running.finish(load.result(KIND), output_format)
+    status = running.finish(load.result(KIND), output_format)
+    for metrics in load.metrics:
+        print_metrics(metrics)
+    return status
 
 
 def record_count(options: Mapping[str, Any]) -> int:

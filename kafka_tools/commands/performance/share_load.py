@@ -19,6 +19,7 @@ from kafka_tools.texts.java_numbers import java_ratio
 
 if TYPE_CHECKING:
     from kafka_tools.clients.sharing.held_records import SharedRecord
+    from kafka_tools.metrics.names import MetricName
 
 POLL_S = 0.1
 CLOSE_S = 5.0
@@ -40,6 +41,8 @@ class ShareLoad:
         self._size_bytes = 0
         self._error: BaseException | None = None
         self._is_stopped = False
+        self.metrics: list[Mapping[MetricName, object]] = []
+        """Those of each member after the run, with --print-metrics."""
 
     def run(self, config: ClientConfig) -> None:
         """Read until there are enough records or none arrives for too long, and print the lines."""
@@ -63,6 +66,7 @@ class ShareLoad:
         end_ms = max(member.end_ms for member in members)
         for member in members:
             self.show(member.row("member", start_ms, end_ms), is_shown=self._options["show_consumer_stats"])
+        self.metrics = [member.metrics for member in members if member.metrics]
         self._warn()
         total = self._row("total", 0, None, (start_ms, end_ms), self._records, (self._records, self._size_bytes))
         self.show(total | {"mb": self._size_bytes / MIB})
@@ -144,6 +148,7 @@ class ShareMember:
         self._records = 0
         self._size_bytes = 0
         self.end_ms = start_ms
+        self.metrics: Mapping[MetricName, object] = {}
 
     def run(self, config: ClientConfig) -> None:
         """Read until the load is done. Errors go to the load."""
@@ -153,7 +158,11 @@ class ShareMember:
                 consumer = ShareConsumer(own, exchange=exchange)
                 try:
                     consumer.subscribe([self._load.options["topic"]])
+                    if self._load.options["print_metrics"]:
+                        consumer.metrics()  # starts to measure
                     self._read(consumer)
+                    if self._load.options["print_metrics"]:
+                        self.metrics = consumer.metrics()
                     consumer.commit()
                 finally:
                     consumer.close(CLOSE_S)

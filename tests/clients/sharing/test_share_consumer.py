@@ -70,6 +70,44 @@ def test_poll_accepts_what_the_poll_before_returned(make: Make, topic: SharedTop
     assert consumer.acquisition_lock_timeout_ms == 30_000
 
 
+def test_metrics_count_fetches_records_and_acknowledgements(make: Make, topic: SharedTopic) -> None:
+    consumer = make(client_id="app", max_poll_records=2)
+
+    def measured() -> dict[str, object]:
+        found = consumer.metrics()
+        assert {tuple(name.tags.items()) for name in found} == {(("client-id", "app"),)}
+        return {f"{name.group} {name.name}": value for name, value in found.items()}
+
+    fetch = "consumer-share-fetch-manager-metrics"
+    before = measured()
+    assert (before[f"{fetch} fetch-total"], before["consumer-share-metrics last-poll-seconds-ago"]) == (0, -1)
+    assert values(consumer) == [b"a", b"b"]
+    topic.network.clock.advance(3.0)
+    assert values(consumer) == [b"c"]
+    consumer.commit()
+    found = measured()
+    assert found[f"{fetch} records-consumed-total"] == 3
+    assert found[f"{fetch} records-per-request-max"] == 2
+    assert found[f"{fetch} acknowledgements-send-total"] == 3
+    assert found[f"{fetch} acknowledgements-error-total"] == 0
+    fetches = topic.requests(ShareFetchRequest)
+    assert found[f"{fetch} fetch-total"] == len(fetches)
+    assert float(str(found[f"{fetch} bytes-consumed-total"])) > 100
+    assert float(str(found["consumer-share-metrics time-between-poll-max"])) >= 3000
+    assert 0 <= float(str(found["consumer-share-metrics poll-idle-ratio-avg"])) <= 1
+    assert found["consumer-share-metrics last-poll-seconds-ago"] != -1
+
+
+def test_metrics_count_acknowledgements_that_fail(make: Make, topic: SharedTopic) -> None:
+    consumer = make()
+    consumer.metrics()
+    assert len(values(consumer)) == 3
+    topic.row_codes = [error_codes.INVALID_RECORD_STATE]
+    assert isinstance(consumer.commit()[T0], BrokerError)
+    totals = {name.name: value for name, value in consumer.metrics().items() if name.name.endswith("-total")}
+    assert (totals["acknowledgements-send-total"], totals["acknowledgements-error-total"]) == (3, 3)
+
+
 def test_explicit_mode_wants_an_acknowledgement_for_each_record(make: Make, topic: SharedTopic) -> None:
     consumer = make(share_acknowledgement_mode="explicit")
     first, second, third = consumer.poll(5.0)
