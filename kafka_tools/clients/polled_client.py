@@ -51,6 +51,8 @@ class PolledClient(Closing):
         """Whether ``close`` is at work, which nothing interrupts."""
         self._held_back: KafkaToolsError | None = None
         """The error that occurred while records were returned; the next ``poll`` raises it."""
+        self._broken: KafkaToolsError | None = None
+        """The error of a background thread that ended. Every call but ``close`` raises it."""
         self._closed = False
         self._unclosed = Unclosed(
             name, lambda: None, self._background.end, partial(self._lock.discard, self._exchange.close)
@@ -101,6 +103,10 @@ class PolledClient(Closing):
         finally:
             self._lock.__exit__()
 
+    def break_promises(self, error: KafkaToolsError) -> None:
+        """The background thread failed, so nobody sends heartbeats between calls: every call raises its error."""
+        self._broken = error
+
     @abstractmethod
     def _say_goodbye(self, deadline: Deadline) -> None:
         """What remains to be sent before the connections are closed."""
@@ -130,6 +136,8 @@ class PolledClient(Closing):
     def _check_open(self) -> None:
         if self._closed:
             raise KafkaToolsError("This consumer has already been closed.")
+        if self._broken is not None and not self._leaving:
+            raise self._broken
         self._exchange.check_process()
 
     def _is_interrupted(self) -> bool:

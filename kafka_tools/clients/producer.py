@@ -35,7 +35,7 @@ from kafka_tools.clients.threads.lock import ClientLock
 from kafka_tools.clients.threads.sharing import share
 from kafka_tools.clients.threads.unclosed import Unclosed
 from kafka_tools.clients.transactions.calls import TransactionalCalls
-from kafka_tools.clock import Clock, Deadline
+from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
@@ -93,6 +93,10 @@ class Producer(BulkCalls, TransactionalCalls):
         self._upkeep = ProducerUpkeep(self.settings, self._clock, self._accumulator, self._sender, self._lock)
         self._linger_s = self.settings.linger_ms / 1000
         self._closed = False
+        self._broken: KafkaToolsError | None = None
+        """The error of a background thread that ended, which closed the producer."""
+        self._is_left_open = False
+        """Whether the program has not closed the producer that is broken."""
         self._gave_up = False
         """Whether records failed because the producer was closed."""
         self._unclosed = Unclosed(
@@ -213,10 +217,11 @@ class Producer(BulkCalls, TransactionalCalls):
         with self._lock:
             self._flush(deadline)
             if self._gave_up:
-                raise KafkaToolsError("Producer was closed by another thread before all records were acknowledged")
+                text = "Producer was closed by another thread before all records were acknowledged"
+                raise self._broken or KafkaToolsError(text)
         self._report()
         while self._reports.others_run and not deadline.expired:
-            self._clock.sleep(_CALLBACKS_CHECK_S)
+            SystemClock().sleep(_CALLBACKS_CHECK_S)  # without the lock, which the callback may need
 
     def metrics(self) -> dict[MetricName, object]:
         """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement.
@@ -242,7 +247,8 @@ class Producer(BulkCalls, TransactionalCalls):
         reported: they had no ``on_delivery``, the producer has no ``on_failure``, and the caller did not read their
         ``Delivery``. Records of transactions do not count: ``commit_transaction`` raises their error.
         """
-        if self._closed or self._exchange.is_foreign:
+        is_broken, self._is_left_open = self._is_left_open, False
+        if self._exchange.is_foreign or (self._closed and not is_broken):
             return
         deadline = self._within(timeout_s)
         if not self._lock.enter_within(deadline.left_s()):
@@ -300,6 +306,15 @@ class Producer(BulkCalls, TransactionalCalls):
             self._lock.__exit__()
         self._reports.run_callbacks(keep_errors=True)
         return wait_s
+
+    def break_promises(self, error: KafkaToolsError) -> None:
+        """The background thread failed, and what it left is not to be trusted: every record fails, and every call."""
+        with self._lock:
+            if not self._closed:
+                self._broken, self._is_left_open = error, True
+                self._closed = self._gave_up = self._unclosed.is_closed = True
+                self._lock.close(partial(self._sender.close, error))
+        self._reports.run_callbacks(keep_errors=True)
 
     def _turn(self, deadline: Deadline, hurry: bool) -> None:
         """A turn of the application."""

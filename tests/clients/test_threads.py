@@ -146,6 +146,123 @@ def test_a_client_with_its_own_clock_has_no_thread(address: str) -> None:
     producer.close()
 
 
+def test_an_unexpected_error_of_the_background_thread_fails_every_record_and_call(
+    broker: EmbeddedBroker, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = Producer(address)
+    producer.send("t", b"1").result()
+    held = broker.faults.hold("produce")
+    told: list[tuple[object, object]] = []
+    looked_at = producer.send("t", b"2")
+    producer.send("t", b"3", on_delivery=lambda *about: told.append(about))
+    producer.send("t", b"4")
+    held.wait()
+
+    def fail() -> float:
+        raise ZeroDivisionError("nobody expected this")
+
+    producer._upkeep.work = fail  # type: ignore[method-assign]
+    wait_until(lambda: told, "the records do not fail")
+    error = looked_at.error
+    assert str(error) == "the background thread of the producer failed: ZeroDivisionError: nobody expected this"
+    assert error is not None
+    assert isinstance(error.__cause__, ZeroDivisionError)
+    assert told == [(None, error)]
+    for call in (
+        lambda: producer.send("t", b"5"),
+        lambda: producer.send_many("t", [b"5"]),
+        producer.flush,
+        producer.poll,
+    ):
+        with pytest.raises(KafkaToolsError) as caught:
+            call()
+        assert caught.value is error
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
+    wait_until(lambda: not background_of(producer).is_alive(), "the thread goes on")
+    producer.close()
+
+
+def test_records_that_an_error_of_the_background_thread_lost_are_told_by_close(
+    broker: EmbeddedBroker, address: str
+) -> None:
+    producer = Producer(address)
+    producer.send("t", b"1").result()
+    held = broker.faults.hold("produce")
+    producer.send("t", b"2")
+    held.wait()
+
+    def leave() -> float:
+        raise SystemExit("a callback wants to leave")
+
+    producer._upkeep.work = leave  # type: ignore[method-assign]
+    wait_until(lambda: not background_of(producer).is_alive(), "the thread goes on")
+    with pytest.raises(RecordsLost, match=r"1 record was not delivered: the background thread .* failed: SystemExit"):
+        producer.close()
+    producer.close()
+
+
+def test_an_unexpected_error_of_a_consumers_background_thread_is_raised_by_every_call(address: str) -> None:
+    settings = {"session_timeout_ms": 1000, "heartbeat_interval_ms": 20, "group_id": "broken"}
+    consumer = Consumer(address, **settings)
+    consumer.subscribe(["t"])
+    wait_until(lambda: consumer.poll(1.0) or consumer.assignment(), "no partition was assigned")
+
+    def fail() -> float:
+        raise ZeroDivisionError("nobody expected this")
+
+    assert consumer._keep_alive is not None
+    consumer._keep_alive.work = fail  # type: ignore[method-assign]
+    wait_until(lambda: not background_of(consumer).is_alive(), "the thread goes on")
+    for _ in range(2):
+        with pytest.raises(KafkaToolsError, match="the background thread of the consumer failed: ZeroDivisionError"):
+            consumer.poll(0.0)
+    consumer.close()
+
+
+# Callbacks
+
+
+def test_one_callback_is_called_at_a_time(address: str) -> None:
+    inside, leave = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def first(*_: object) -> None:
+        inside.set()
+        leave.wait(PATIENCE_S)
+        order.append("first")
+
+    with Producer(address) as producer:
+        producer.send("t", b"1", on_delivery=first)
+        assert inside.wait(PATIENCE_S), "the background thread does not call"
+        producer.send("t", b"2", on_delivery=lambda *_: order.append("second")).result()
+        assert order == [], "two callbacks at the same time"
+        leave.set()
+    assert order == ["first", "second"]
+
+
+def test_flush_waits_for_the_callbacks_of_another_thread(address: str) -> None:
+    inside, flushed = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def callback(*_: object) -> None:
+        inside.set()
+        flushed.wait(0.2)  # a flush that does not wait is over by then
+        producer.partitions_for("t")
+        order.append("callback")
+
+    def flush() -> None:
+        producer.flush()
+        order.append("flushed")
+        flushed.set()
+
+    with Producer(address) as producer:
+        producer.send("t", b"1", on_delivery=callback)
+        assert inside.wait(PATIENCE_S), "the background thread does not call"
+        assert Started(flush).join() is None
+        assert producer.send("t", b"2").result().offset > 0
+    assert order == ["callback", "flushed"]
+
+
 # Several threads
 
 

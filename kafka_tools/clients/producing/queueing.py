@@ -35,12 +35,13 @@ class QueueingCalls(ABC):
     _metadata: ClusterMetadata
     _accumulator: Accumulator
     _closed: bool
+    _broken: KafkaToolsError | None
 
     @abstractmethod
     def _turn(self, deadline: Deadline, hurry: bool) -> None: ...
 
     def _is_closed(self) -> KafkaToolsError:
-        return KafkaToolsError("Cannot perform operation after producer has been closed")
+        return self._broken or KafkaToolsError("Cannot perform operation after producer has been closed")
 
     def _known(self, topic: str) -> TopicMetadata:
         """A topic with partitions that have a leader."""

@@ -91,10 +91,10 @@ class Sender:
         count = sum(batch.record_count for batch in batches)
         return f"{count} record{'s were' if count > 1 else ' was'} not acknowledged" if count else None
 
-    def close(self) -> None:
-        """Give up every record that is not acknowledged, and close the connections."""
+    def close(self, error: KafkaToolsError | None = None) -> None:
+        """Give up every record that is not acknowledged, with ``error`` if it is given, and close the connections."""
         self._closed = True
-        error = KafkaToolsError("Producer is closed forcefully.")
+        error = error or KafkaToolsError("Producer is closed forcefully.")
         for sent in self._in_flight:
             for batch in sent.batches:
                 self._fail(batch, error)

@@ -7,6 +7,7 @@ for the interpreter. The thread has no strong reference to the client between tw
 
 from __future__ import annotations
 
+import logging
 import threading
 import weakref
 from queue import Empty, SimpleQueue
@@ -14,7 +15,9 @@ from typing import Protocol
 
 from kafka_tools.clients.threads.lock import ClientLock
 from kafka_tools.clock import Clock
+from kafka_tools.errors import KafkaToolsError
 
+log = logging.getLogger(__name__)
 LOOK_AGAIN_S = 0.05
 """How soon the thread looks again after it found a thread of the application inside."""
 
@@ -24,6 +27,10 @@ class Kept(Protocol):
 
     def keep_promises(self) -> float:
         """Do what is due. Returns the seconds until something is due, infinity if the client is at rest."""
+        ...
+
+    def break_promises(self, error: KafkaToolsError) -> None:
+        """``keep_promises`` failed for a reason that nobody expected: fail everything that was promised with it."""
         ...
 
 
@@ -78,9 +85,24 @@ class Background:
             client = self._client()
             if client is None:
                 return
-            wait_s = client.keep_promises()
+            try:
+                wait_s = client.keep_promises()
+            except BaseException as error:  # noqa: BLE001 - the client raises it in the thread of the application
+                self._fail(client, error)
+                return
             del client
             self._pause(wait_s)
+
+    def _fail(self, client: Kept, cause: BaseException) -> None:
+        name = self._lock.name
+        log.error("the background thread of a %s failed, and ends", name, exc_info=cause)
+        self.ended = True
+        error = KafkaToolsError(
+            f"the background thread of the {name} failed: {type(cause).__name__}: {cause}",
+            hint=f"close this {name} and create another one",
+        )
+        error.__cause__ = cause
+        client.break_promises(error)
 
     def _pause(self, wait_s: float) -> None:
         try:
