@@ -43,6 +43,7 @@ def read_records(
     ``append_time_ms`` replaces the records' own timestamps (LogAppendTime). Raises CorruptBatch at the first unreadable
     record, after yielding the records before it. Bytes after the last record are an error of that record.
     """
+    # Calls of ``read_varint`` take time, so numbers of one and two bytes are read here.
     position, end = 0, len(body)
     if count < 0:
         raise CorruptBatch(f"the batch claims {count} records")
@@ -54,6 +55,10 @@ def read_records(
             if size < 0x80:
                 size = (size >> 1) ^ -(size & 1)
                 position += 1
+            elif body[position + 1] < 0x80:
+                size = size & 0x7F | body[position + 1] << 7
+                size = (size >> 1) ^ -(size & 1)
+                position += 2
             else:
                 size, position = read_varint(body, position)
             stop = position + size
@@ -75,6 +80,10 @@ def read_records(
             if byte < 0x80:
                 delta = (byte >> 1) ^ -(byte & 1)
                 position += 1
+            elif body[position + 1] < 0x80:
+                delta = byte & 0x7F | body[position + 1] << 7
+                delta = (delta >> 1) ^ -(delta & 1)
+                position += 2
             else:
                 delta, position = read_varint(body, position)
             size = body[position]
@@ -93,6 +102,10 @@ def read_records(
             if size < 0x80:
                 size = (size >> 1) ^ -(size & 1)
                 position += 1
+            elif body[position + 1] < 0x80:
+                size = size & 0x7F | body[position + 1] << 7
+                size = (size >> 1) ^ -(size & 1)
+                position += 2
             else:
                 size, position = read_varint(body, position)
             if size >= 0:
