@@ -110,11 +110,11 @@ def ours(command: str | None = None) -> Iterator[Broker]:
 
 
 @contextmanager
-def kafkas() -> Iterator[Broker]:
+def kafkas(release: str = RELEASE) -> Iterator[Broker]:
     """Kafka's broker, with the JVM options of its own script, on a formatted fresh data directory."""
     from tests.against_kafka.harness import RealKafka, Setup
 
-    setup = Setup(RELEASE, java_options=tuple(KAFKA_SERVER_OPTIONS))
+    setup = Setup(release, java_options=tuple(KAFKA_SERVER_OPTIONS))
     with tempfile.TemporaryDirectory() as folder, RealKafka.start(setup, Path(folder)) as kafka:
         (server,) = kafka.servers.values()
         yield Broker(kafka.bootstrap_servers, server.pid)

@@ -179,12 +179,15 @@ def main() -> None:
     parser.add_argument("--only", choices=("rates", "rest", "full"), action="append")
     given = parser.parse_args()
     only = given.only or ["rates", "rest", "full"]
-    for name, start in (("bundled", ours), ("kafka", kafkas)):
+    from tests.against_kafka.jars import NEWEST
+
+    for name, start in (("bundled", ours), ("kafka", lambda: kafkas(NEWEST))):
         if given.broker not in (name, "both"):
             continue
         with start() as broker:
             peers = Peers(given.peers, broker.bootstrap)
-            print(f"\n{'Kafka' if name == 'kafka' else 'the bundled broker'}, {given.rounds} rounds in turn, medians")
+            title = f"Kafka {NEWEST}" if name == "kafka" else "the bundled broker"
+            print(f"\n{title}, {given.rounds} rounds in turn, medians", flush=True)
             if "rates" in only:
                 for text in rates(peers, broker, LOADS, given.count, given.rounds):
                     print(f"\n{text}", flush=True)

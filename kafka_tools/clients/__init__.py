@@ -8,6 +8,7 @@ from kafka_tools._lazy import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer as Consumer
+    from kafka_tools.clients.fetched_data import ConsumedRecord as ConsumedRecord
     from kafka_tools.clients.interceptors import ConsumerInterceptor as ConsumerInterceptor
     from kafka_tools.clients.interceptors import OutgoingRecord as OutgoingRecord
     from kafka_tools.clients.interceptors import ProducerInterceptor as ProducerInterceptor
@@ -22,6 +23,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "AcknowledgeType": "kafka_tools.clients.sharing.held_records",
+        "ConsumedRecord": "kafka_tools.clients.fetched_data",
         "Consumer": "kafka_tools.clients.consumer",
         "ConsumerInterceptor": "kafka_tools.clients.interceptors",
         "Deliveries": "kafka_tools.clients.producing.deliveries",

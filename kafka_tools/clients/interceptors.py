@@ -56,9 +56,11 @@ class ProducerInterceptor(Protocol):
         If the record failed, ``error`` says why. The offset and the time in ``metadata`` are -1 then, and so is the
         partition if it was not chosen yet. ``headers``: those of the record.
         """
+        return None
 
     def close(self) -> object:
         """Called when the producer is closed."""
+        return None
 
 
 class ConsumerInterceptor(Protocol):
@@ -76,9 +78,11 @@ class ConsumerInterceptor(Protocol):
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> object:
         """Called after a commit of offsets, also after an automatic one. Not called if the commit failed."""
+        return None
 
     def close(self) -> object:
         """Called when the consumer is closed."""
+        return None
 
 
 class ProducerInterceptors:
