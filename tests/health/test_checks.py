@@ -108,7 +108,7 @@ def broken_broker(facts: Facts) -> Facts:
 
 
 def configs(facts: Facts, broker: int, **changed: str) -> Facts:
-    names = {name.replace("_", "."): value for name, value in changed.items()}
+    names: dict[str, str | None] = {name.replace("_", "."): value for name, value in changed.items()}
     return replace(facts, broker_configs=facts.broker_configs | {broker: CONFIGS | names})
 
 
