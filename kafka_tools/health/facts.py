@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.admin.client import ConfigResource
+from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import AuthenticationFailed, KafkaToolsError, UnsupportedVersion
 from kafka_tools.protocol import error_codes
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         TransactionDescription,
     )
     from kafka_tools.admin.outcomes import Outcome, Outcomes
-    from kafka_tools.clock import Clock
     from kafka_tools.net.versions import VersionRange
     from kafka_tools.values import Node, TopicPartition
 
@@ -79,54 +79,62 @@ class Facts:
         return sum(len(topic.partitions) for topic in self.topics.values())
 
 
-def collect(admin: AdminClient, clock: Clock, answer_s: float) -> Facts:
-    """Ask the cluster. A broker that does not answer a request within ``answer_s`` is not waited for.
+_LEAST_S = 0.25
+"""The least time for one part, when earlier parts have used up the time for all."""
+
+
+def collect(admin: AdminClient, clock: Clock, limit_s: float) -> Facts:
+    """Ask the cluster, within about ``limit_s``: half of it is the most for one part. Brokers that do not answer in
+    time are not waited for.
 
     Raises KafkaToolsError if no broker answers at all, or refuses the login.
     """
     facts = Facts(admin.describe_cluster(), clock.now_ms())
+    deadline = Deadline(clock, limit_s)
 
-    def part(name: str, ask: Callable[[], V]) -> V | None:
+    def part(name: str, ask: Callable[[Deadline], V]) -> V | None:
         try:
-            return ask()
+            return ask(Deadline(clock, max(_LEAST_S, min(limit_s / 2, deadline.left_s()))))
         except AuthenticationFailed:
             raise
         except KafkaToolsError as error:
             facts.missing[name] = error
             return None
 
-    facts.versions = part("versions", lambda: admin.api_versions(timeout_s=answer_s)) or {}
+    facts.versions = part("versions", lambda deadline: admin.api_versions(deadline=deadline)) or {}
     fenced = part(
-        "fenced brokers", lambda: admin.describe_cluster(include_fenced_brokers=True, timeout_s=answer_s).fenced
+        "fenced brokers", lambda deadline: admin.describe_cluster(include_fenced_brokers=True, deadline=deadline).fenced
     )
     facts.fenced = fenced or frozenset()
-    facts.features = part("features", lambda: admin.describe_features(timeout_s=answer_s))
-    facts.quorum = part("quorum", lambda: admin.describe_quorum(timeout_s=answer_s))
+    facts.features = part("features", lambda deadline: admin.describe_features(deadline=deadline))
+    facts.quorum = part("quorum", lambda deadline: admin.describe_quorum(deadline=deadline))
     facts.now_ms = clock.now_ms()
-    names = part("topics", lambda: [topic.name for topic in admin.list_topics(timeout_s=answer_s)]) or []
-    described = _each(facts, "topics", part, lambda: admin.describe_topics(names, timeout_s=answer_s))
+    names = part("topics", lambda deadline: [topic.name for topic in admin.list_topics(deadline=deadline)]) or []
+    described = _each(facts, "topics", part, lambda deadline: admin.describe_topics(names, deadline=deadline))
     facts.topics = {topic.name: topic for topic in described.values()}
-    facts.reassignments = part("reassignments", lambda: admin.list_partition_reassignments(timeout_s=answer_s)) or {}
-    facts.log_dirs = _each(facts, "log directories", part, lambda: admin.describe_log_dirs(timeout_s=answer_s))
-    groups = part("groups", lambda: admin.list_groups(timeout_s=answer_s))
+    facts.reassignments = (
+        part("reassignments", lambda deadline: admin.list_partition_reassignments(deadline=deadline)) or {}
+    )
+    facts.log_dirs = _each(facts, "log directories", part, lambda deadline: admin.describe_log_dirs(deadline=deadline))
+    groups = part("groups", lambda deadline: admin.list_groups(deadline=deadline))
     facts.groups = list(groups or ())
-    facts.transactions = _transactions(admin, part, answer_s)
-    facts.tokens = part("delegation tokens", lambda: admin.describe_delegation_tokens(timeout_s=answer_s)) or []
+    facts.transactions = _transactions(admin, part)
+    facts.tokens = part("delegation tokens", lambda deadline: admin.describe_delegation_tokens(deadline=deadline)) or []
     brokers = {ConfigResource("broker", str(node.id)): BROKER_CONFIGS for node in facts.cluster.nodes}
-    found = _each(facts, "broker configs", part, lambda: admin.describe_configs(brokers, timeout_s=answer_s))
+    found = _each(facts, "broker configs", part, lambda deadline: admin.describe_configs(brokers, deadline=deadline))
     facts.broker_configs = {
         int(resource.name): {entry.name: entry.value for entry in entries} for resource, entries in found.items()
     }
     if 0 < len(facts.topics) <= _MOST_TOPICS:
         topics = {ConfigResource("topic", name): TOPIC_CONFIGS for name in facts.topics}
-        found = _each(facts, "topic configs", part, lambda: admin.describe_configs(topics, timeout_s=answer_s))
+        found = _each(facts, "topic configs", part, lambda deadline: admin.describe_configs(topics, deadline=deadline))
         facts.topic_configs = {
             resource.name: {entry.name: entry.value for entry in entries} for resource, entries in found.items()
         }
     return facts
 
 
-def _each(facts: Facts, name: str, part: Callable[..., Any], ask: Callable[[], Outcomes[K, V]]) -> dict[K, V]:
+def _each(facts: Facts, name: str, part: Callable[..., Any], ask: Callable[[Deadline], Outcomes[K, V]]) -> dict[K, V]:
     """The keys of a call that succeeded; the first error of another one is ``missing``."""
     outcomes = part(name, ask)
     if outcomes is None:
@@ -137,14 +145,14 @@ def _each(facts: Facts, name: str, part: Callable[..., Any], ask: Callable[[], O
     return found
 
 
-def _transactions(admin: AdminClient, part: Callable[..., Any], answer_s: float) -> dict[str, TransactionDescription]:
-    listed = part("transactions", lambda: admin.list_transactions(_OPEN_STATES, timeout_s=answer_s))
+def _transactions(admin: AdminClient, part: Callable[..., Any]) -> dict[str, TransactionDescription]:
+    listed = part("transactions", lambda deadline: admin.list_transactions(_OPEN_STATES, deadline=deadline))
     if listed is None:
         return {}
     ids = [each.transactional_id for found in listed.succeeded().values() for each in found]
     if not ids:
         return {}
-    described = part("transactions", lambda: admin.describe_transactions(ids, timeout_s=answer_s))
+    described = part("transactions", lambda deadline: admin.describe_transactions(ids, deadline=deadline))
     return {} if described is None else dict(described.succeeded())
 
 

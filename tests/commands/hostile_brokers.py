@@ -40,6 +40,8 @@ FURTHER = (
     "kafka-consumer-groups --remove-members --group g --all-members",
     "kafka-delete-records --topic t --before 2020-01-01 --dry-run",
     "kafka-delete-records --topic t --before end -o json",
+    "kafka-doctor",
+    "kafka-doctor -o json --check quorum --check configs --check transactions",
     "kafka-get-offsets --topic-partitions t:0-3,:0",
     "kafka-get-offsets --time max-timestamp -o table",
     "kafka-groups --list -o yaml",

@@ -22,7 +22,10 @@ from tests.commands import release_table
 from tests.commands.release_table import Ended, Run
 from tests.newer_kafka import ERROR, KEY, NUMBER, OPERATION, WORD, NewerBroker, renew
 
-LOCAL = {"dump-log", "storage", "metadata-shell", "audit", "broker", "load", "tour", "completion", "install-scripts"}
+LOCAL = {
+    *("dump-log", "storage", "metadata-shell", "audit", "broker", "load", "explain", "tour", "completion"),
+    "install-scripts",
+}
 """Commands that ask no broker."""
 RUN_ON = {"console-share-consumer", "replica-verification"}
 """Commands that do not end by themselves, as most of those that load a cluster."""
@@ -34,6 +37,7 @@ PREPARED = (
     "configs --alter --user u --add-config SCRAM-SHA-256=[password=abc]",
 )
 FURTHER = (
+    "doctor -o json",
     "configs --describe --topic orders --all -o json",
     "configs --describe --entity-type groups",
     "acls --list -o json",

@@ -30,7 +30,9 @@ def doctor(broker: EmbeddedBroker, capsys: pytest.CaptureFixture[str]) -> Doctor
     def run(*words: str, at: str = broker.bootstrap_servers) -> tuple[int, str]:
         capsys.readouterr()
         status = running.run(cli.root, ["doctor", "-b", at, *words], "kafka-tools")
-        return status, capsys.readouterr().out
+        captured = capsys.readouterr()
+        assert (captured.err != "") == (status != 0)
+        return status, captured.out + captured.err
 
     return run
 
@@ -45,16 +47,17 @@ def test_a_finding_has_evidence_and_the_next_command(broker: EmbeddedBroker, doc
     with AdminClient(broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic("strict", 1, 1, configs={"min.insync.replicas": "2"})]).raise_any()
         status, output = doctor()
-        rows = json.loads(doctor("-o", "json")[1])["data"]
-        names = doctor("--check", "configs", "-o", "name")[1]
+        rows = json.loads(doctor("-o", "json")[1].partition("kafka-tools doctor:")[0])["data"]
+        names = doctor("--check", "configs", "-o", "name")[1].splitlines()[0]
         others = doctor("--check", "groups")
         admin.delete_topics(["strict"]).raise_any()
     assert status == 1
     assert "ERROR   1 of 1 topic with min.insync.replicas above the number of replicas: writes" in output
     assert "        evidence: strict (2 of 1)\n        next:     kafka-configs -b $B --alter" in output
-    assert output.endswith("s)\n") and ": 1 error, 0 warnings (1 broker, 1 partition, " in output
+    assert ": something is wrong (1 broker, 1 partition, " in output
+    assert output.endswith(" s)\nkafka-tools doctor: 1 error, 0 warnings\n")
     assert [(row["check"], row["severity"]) for row in rows] == [("configs", "error")]
-    assert names == "configs\n"
+    assert names == "configs"
     assert others[0] == 0
 
 

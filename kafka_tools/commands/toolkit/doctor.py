@@ -10,7 +10,7 @@ import click
 from kafka_tools.commands.options.command import Command, section
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
-from kafka_tools.commands.running import FAILED, emit, finish
+from kafka_tools.commands.running import FAILED, complain, emit, finish
 
 if TYPE_CHECKING:
     from kafka_tools.health.facts import Facts
@@ -67,7 +67,7 @@ def command(checks: tuple[str, ...], round_trip: bool, connection: ConnectionOpt
     began_s = clock.monotonic_s()
     config = connection.client_config()
     with connection.admin() as admin:
-        facts = collect(admin, clock, min(_ANSWER_S, connection.timeout_s))
+        facts = collect(admin, clock, min(2 * _ANSWER_S, connection.timeout_s))
         found = [finding for name in checks or _PARTS for finding in _checked(name, facts)]
         if round_trip:
             from kafka_tools.health.round_trip import round_trip as try_it
@@ -99,10 +99,15 @@ def _unchecked(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _end(rows: list[dict[str, Any]], output_format: str | None) -> int:
+    from kafka_tools.health.finding import counted
     from kafka_tools.output.rows import Rows
 
     finish(Rows("findings", rows), output_format)
-    return FAILED if any(row["severity"] in ("error", "warning") for row in rows) else 0
+    errors, warnings = (sum(row["severity"] == severity for row in rows) for severity in ("error", "warning"))
+    if errors or warnings:
+        complain(click.get_current_context().command_path, f"{counted(errors, 'error')}, {counted(warnings, 'warning')}")
+        return FAILED
+    return 0
 
 
 def _text(found: list[Diagnosis], facts: Facts, checks: int, seconds: float) -> str:
@@ -114,15 +119,12 @@ def _text(found: list[Diagnosis], facts: Facts, checks: int, seconds: float) -> 
         for label, text in (("evidence", finding.evidence), ("cause", finding.cause), ("next", finding.next)):
             if text:
                 lines.append(f"        {label + ':':<10}{text}")
-    kinds = [
-        counted(sum(finding.severity == severity for finding in found), severity) for severity in ("error", "warning")
-    ]
     is_well = all(finding.severity == "info" for finding in found)
     size = ", ".join((
         counted(len(facts.cluster.nodes), "broker"), counted(facts.partition_count, "partition"),
         counted(len(facts.groups), "group"), counted(checks, "check"),
     ))  # fmt: skip
-    verdict = "all is well" if is_well else ", ".join(kinds)
+    verdict = "all is well" if is_well else "something is wrong"
     return "\n".join([*lines, f"cluster {facts.cluster.cluster_id}: {verdict} ({size}, {seconds:.1f} s)"]) + "\n"
 
 

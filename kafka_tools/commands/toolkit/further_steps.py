@@ -16,6 +16,12 @@ def further_steps(place: TourPlace) -> list[Step]:
 def _cluster(place: TourPlace) -> list[Step]:
     return [
         place.step(
+            "Look for what is wrong with the cluster", "kafka-tools doctor {at}", has(": all is well (1 broker, ")
+        ),
+        place.step(
+            "Explain an error code", "kafka-tools explain 19", has("Error 19: NOT_ENOUGH_REPLICAS", "Usual cause:")
+        ),
+        place.step(
             "Show the API versions of the broker",
             "kafka-broker-api-versions {at}",
             has(f"{place.bootstrap_server} (id: 1 rack: null isFenced: false) -> (", "Produce(0): "),
