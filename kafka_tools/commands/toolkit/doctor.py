@@ -105,7 +105,9 @@ def _end(rows: list[dict[str, Any]], output_format: str | None) -> int:
     finish(Rows("findings", rows), output_format)
     errors, warnings = (sum(row["severity"] == severity for row in rows) for severity in ("error", "warning"))
     if errors or warnings:
-        complain(click.get_current_context().command_path, f"{counted(errors, 'error')}, {counted(warnings, 'warning')}")
+        complain(
+            click.get_current_context().command_path, f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        )
         return FAILED
     return 0
 
