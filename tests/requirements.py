@@ -34,7 +34,8 @@ def tests_by_requirement() -> dict[str, list[str]]:
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         if "corpus" in path.parts:
             continue
-        for id, name in _marks(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        for id, name in _marks(ast.parse(source)) if ".req(" in source else ():
             test = f"{path.relative_to(ROOT / 'tests')}" + (f": {name}" if name else "")
             tests = found.setdefault(id, [])
             if test not in tests:

@@ -12,8 +12,13 @@ regen = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(regen)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(regen.TARGETS.keys() - {"scripts"})
-)  # broker_embedded/test_scripts.py, one by one
+NAMES = [
+    pytest.param(name, marks=pytest.mark.xdist_group("faults")) if name == "faults" else name
+    for name in sorted(regen.TARGETS.keys() - {"scripts"})  # broker_embedded/test_scripts.py, one by one
+]
+"""The process that runs tests/commands/test_faults.py has what the page of faults needs."""
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_derived_files_are_up_to_date(name: str) -> None:
     assert regen.stale([name]) == [], f"run: python -m tests.regen {name}"

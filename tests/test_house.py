@@ -245,15 +245,32 @@ def test_names_are_compared_with_known_ones_in_one_place() -> None:
     assert users == {f"{PACKAGE}.texts.near_names"}
 
 
+REPLACING = ("setattr", "patch", "patch.object")
+"""How the functions end with which a test replaces something."""
+
+
+@cache
+def replacements() -> tuple[tuple[Path, ast.Module, list[ast.Call]], ...]:
+    """Each file of tests that replaces something: its path, its tree and the calls that do."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "setattr" not in source and "patch" not in source:
+            continue
+        tree = ast.parse(source)
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        found.append((path, tree, [each for each in calls if ast.unparse(each.func).endswith(REPLACING)]))
+    return tuple(found)
+
+
 def test_tests_replace_the_network_at_its_seam_alone() -> None:
     """``net.network.using`` is there for a network in memory; nothing else of ``net`` or of sockets is replaced."""
     replaced = []
-    for path in sorted((ROOT / "tests").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setattr", "patch", "patch.object")):
-                target = ast.unparse(node.args[0]) if node.args else ""
-                if target.strip("'").startswith((f"{PACKAGE}.net.", "socket", "selectors")):
-                    replaced.append(f"{path.relative_to(ROOT)}:{node.lineno}: {target}")
+    for path, _, calls in replacements():
+        for node in calls:
+            target = ast.unparse(node.args[0]) if node.args else ""
+            if target.strip("'").startswith((f"{PACKAGE}.net.", "socket", "selectors")):
+                replaced.append(f"{path.relative_to(ROOT)}:{node.lineno}: {target}")
     assert replaced == []
 
 
@@ -281,28 +298,26 @@ PATCHED_BOUNDS = {
 }
 
 
-def patched_bounds(path: Path) -> Iterator[str]:
+def patched_bounds(tree: ast.Module, calls: list[ast.Call]) -> Iterator[str]:
     """The constants of the package that a test replaces."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     modules_by_name = {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setattr", "patch", "patch.object")):
-            texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-            if node.args and isinstance(node.args[0], ast.Name) and texts:
-                texts = [f"{modules_by_name.get(node.args[0].id)}.{texts[0]}"]
-            module, _, name = (texts or [""])[0].rpartition(".")
-            if name.isupper() and module in modules():
-                yield f"{module.removeprefix(PACKAGE + '.')}.{name}"
+    for node in calls:
+        texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if node.args and isinstance(node.args[0], ast.Name) and texts:
+            texts = [f"{modules_by_name.get(node.args[0].id)}.{texts[0]}"]
+        module, _, name = (texts or [""])[0].rpartition(".")
+        if name.isupper() and module in modules():
+            yield f"{module.removeprefix(PACKAGE + '.')}.{name}"
 
 
 def test_tests_pass_their_own_bounds_and_patch_none() -> None:
     """As a parameter, or for the bundled broker in ``BrokerLimits``. The list only gets shorter."""
-    found = {name for path in (ROOT / "tests").rglob("*.py") for name in patched_bounds(path)}
+    found = {name for _, tree, calls in replacements() for name in patched_bounds(tree, calls)}
     assert found == PATCHED_BOUNDS
 
 
@@ -310,7 +325,10 @@ def test_the_connection_options_stand_once() -> None:
     spelled = ("--bootstrap-server", "--bootstrap-controller", "--command-config", "--command-property", "--trace")
     places: dict[str, set[str]] = {each: set() for each in spelled}
     for name, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        if not any(each in source for each in spelled):
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("option", "_config_file"):
                 for argument in node.args:
                     if isinstance(argument, ast.Constant) and argument.value in places:

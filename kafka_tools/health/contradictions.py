@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kafka_tools.health.facts import Facts
 from kafka_tools.health.finding import ERROR, INFO, WARNING, Diagnosis, named, of
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 _SAFE_REPLICAS = 3
 _OVERHEAD_BYTES = 12
@@ -71,7 +72,7 @@ def _brokers(facts: Facts) -> Iterator[Diagnosis]:
             f"broker {broker}", "", "kafka-tools explain unclean.leader.election.enable",
         )  # fmt: skip
     if len(facts.cluster.nodes) >= _SAFE_REPLICAS:
-        for topic in ("__consumer_offsets", "__transaction_state"):
+        for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE):
             found = facts.topics.get(topic)
             replicas = min((len(each.replicas) for each in found.partitions), default=0) if found else _SAFE_REPLICAS
             if 0 < replicas < _SAFE_REPLICAS:

@@ -12,6 +12,7 @@ import json
 import shlex
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,6 +214,10 @@ def run(line: str, fault: Fault) -> Printed:
     return Printed(status, cluster.network.clock.monotonic_s(), out.getvalue(), err.getvalue())
 
 
+run_once = cache(run)
+"""The same, once in a process: the page and the tests ask the same of ``FAULTS``."""
+
+
 HEAD = """# When something is wrong
 
 For each fault, this page shows what each command prints and its exit status. `python -m tests.regen faults` writes it
@@ -236,13 +241,13 @@ reports "exists already" or "does not exist", the message says that the first at
 def page() -> str:
     """The text of ``docs/faults.md``."""
     parts = [HEAD]
-    usual = {line: run(line, FAULTS[0]) for line in COMMANDS}
+    usual = {line: run_once(line, FAULTS[0]) for line in COMMANDS}
     for fault in FAULTS[1:]:
         parts += [f"## {fault.title}", ""]
         parts += ["| command | exit | seconds | printed |", "| --- | --- | --- | --- |"]
         rows: dict[str, list[str]] = {}
         for line in COMMANDS:
-            printed = run(line, fault)
+            printed = run_once(line, fault)
             cells = f"{printed.status} | {printed.seconds:.0f} | {_cell(line, printed, usual[line])} |"
             rows.setdefault(cells, []).append(f"`{line}`")
         parts += [f"| {'<br>'.join(lines)} | {cells}" for cells, lines in rows.items()]

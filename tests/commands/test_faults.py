@@ -5,7 +5,9 @@ import re
 import pytest
 
 from kafka_tools.cli import SCRIPTS
-from tests.commands.fault_table import COMMANDS, FAULTS, LASTING, LOGIN_WANTED, TIMEOUT_MS, run
+from tests.commands.fault_table import COMMANDS, FAULTS, LASTING, LOGIN_WANTED, TIMEOUT_MS, run_once
+
+pytestmark = pytest.mark.xdist_group("faults")  # tests/test_derived.py asks the same for the page
 
 NOTHING = FAULTS[0]
 SAYS_NOTHING = (
@@ -42,7 +44,7 @@ def test_no_command_is_left_out():
 
 @pytest.fixture(scope="module")
 def usual():
-    return {line: run(line, NOTHING) for line in COMMANDS}
+    return {line: run_once(line, NOTHING) for line in COMMANDS}
 
 
 def test_commands_work_when_nothing_is_wrong(usual):
@@ -54,7 +56,7 @@ def test_commands_work_when_nothing_is_wrong(usual):
 @pytest.mark.parametrize("fault", FAULTS[1:], ids=lambda fault: fault.title)
 def test_every_command_ends_in_time_and_tells_the_truth(fault, usual):
     for line in COMMANDS:
-        printed = run(line, fault)
+        printed = run_once(line, fault)
         assert printed.seconds <= TIMEOUT_MS / 1000 * (3 if line.startswith(LASTING) else 1) + 0.01, line
         assert "internal error" not in printed.err, (line, printed.err)
         assert "Traceback" not in printed.err, (line, printed.err)
@@ -70,7 +72,7 @@ def test_every_command_ends_in_time_and_tells_the_truth(fault, usual):
 def test_a_login_that_is_wanted_is_told_at_once():
     (fault,) = [each for each in FAULTS if each.title == LOGIN_WANTED]
     for line in COMMANDS:
-        printed = run(line, fault)
+        printed = run_once(line, fault)
         assert printed.status == 1, line
         assert printed.seconds < 2.0, (line, printed)
         assert "requires a SASL login" in printed.err, (line, printed.err)
