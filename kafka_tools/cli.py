@@ -12,6 +12,7 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.registry import COMMANDS as COMMANDS
 from kafka_tools.commands.registry import SCRIPTS as SCRIPTS
+from kafka_tools.commands.registry import families
 from kafka_tools.commands.registry import load as load
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ class LazyGroup(click.Group):
         return load(name) if name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, row.summary) for name, row in COMMANDS.items()])
+        for family, names in families().items():
+            with formatter.section(family.capitalize()):
+                formatter.write_dl([(name, COMMANDS[name].summary) for name in names])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem

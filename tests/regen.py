@@ -131,35 +131,18 @@ def _wide(command: click.Command, program: str) -> click.Context:
     return context
 
 
-FAMILIES = {
-    "topics": "topics",
-    "configs": "configs",
-    "security": "users and rights",
-    "groups": "groups",
-    "partitions": "partitions",
-    "logs": "log files",
-    "cluster": "the cluster",
-    "console": "records",
-    "performance": "performance",
-    "verifiable": "tests of a cluster",
-    "toolkit": "this toolkit",
-}
-"""What the README calls the commands of each folder of ``kafka_tools/commands/``."""
-
-
 def commands_table() -> dict[Path, str]:
     """The index of ``docs/commands/`` with a line for each command, and the README's list of them by family."""
-    from kafka_tools.commands.registry import COMMANDS, program
+    from kafka_tools.commands.registry import COMMANDS, families, program
 
     lines = [
         f"| [`{program(name)}`]({name}.md) | {row.summary[0].lower()}{row.summary[1:].removesuffix('.')} |"
         for name, row in COMMANDS.items()
     ]
-    families: dict[str, list[str]] = {}
-    for name, row in COMMANDS.items():
-        link = f"[`{program(name)}`](docs/commands/{name}.md)"
-        families.setdefault(FAMILIES[row.module.partition(".")[0]], []).append(link)
-    rows = [f"| {family} | {', '.join(links)} |" for family, links in families.items()]
+    rows = [
+        f"| {family} | {', '.join(f'[`{program(name)}`](docs/commands/{name}.md)' for name in names)} |"
+        for family, names in families().items()
+    ]
     return {
         page: _between_marks_of_commands(page, table)
         for page, table in (

@@ -138,8 +138,38 @@ COMMANDS: dict[str, Registered] = {
 }
 """Commands by their name under ``kafka-tools``, in the order in which they are listed."""
 
+_FAMILIES = {
+    "look at a cluster": ("cluster",),
+    "topics and configs": ("topics", "configs"),
+    "partitions and replicas": ("partitions",),
+    "records": ("console",),
+    "groups and offsets": ("groups",),
+    "users and rights": ("security",),
+    "log files": ("logs",),
+    "measure and test": ("performance", "verifiable"),
+    "this toolkit": ("toolkit",),
+}
+"""What people want to do -> the folders of commands for it."""
+_OTHER_FAMILIES = {
+    "doctor": "look at a cluster",
+    "explain": "look at a cluster",
+    "load": "measure and test",
+    "broker": "measure and test",
+    "tour": "measure and test",
+}
+"""Commands that do not belong to the family of their folder."""
+
 SCRIPTS = tuple(name for name, row in COMMANDS.items() if row.is_script)
 """Commands that are also console scripts, ``kafka-<name>``."""
+
+
+def families() -> dict[str, list[str]]:
+    """What people want to do -> the commands for it."""
+    of_folder = {folder: family for family, folders in _FAMILIES.items() for folder in folders}
+    found: dict[str, list[str]] = {family: [] for family in _FAMILIES}
+    for name, row in COMMANDS.items():
+        found[_OTHER_FAMILIES.get(name) or of_folder[row.module.partition(".")[0]]].append(name)
+    return found
 
 
 def load(name: str) -> click.Command:

@@ -163,7 +163,7 @@ def complete(programs: Path, line: str) -> list[str]:
         ("kafka-topics.sh --under-r", ["--under-replicated-partitions"]),
         ("kafka-cluster list", ["list-endpoints"]),
         ("kafka-topics -o y", ["yaml"]),
-        ("kafka-tools completion ", ["bash", "zsh", "fish"]),
+        ("kafka-tools completion ", ["bash", "zsh", "fish", "install"]),
         ("kafka-configs --entity-type br", ["brokers", "broker-loggers"]),
         ("kafka-topics --create --config min.clean", ["min.cleanable.dirty.ratio="]),
         ("kafka-topics --create --config cleanup.policy=", ["compact", "delete"]),

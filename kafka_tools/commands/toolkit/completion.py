@@ -6,25 +6,86 @@ or option that could go stale. The files in ``completions/`` are this command's 
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shlex
+
 import click
 
 from kafka_tools.commands.options.command import Command
+from kafka_tools.errors import OutputError, UsageError
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command(name="completion", cls=Command)
-@click.argument("shell", type=click.Choice(SHELLS))
-def command(shell: str) -> None:
-    """Print the completion script for bash, zsh or fish.
+@click.argument("action", metavar="{bash|zsh|fish|install}", type=click.Choice([*SHELLS, "install"]))
+@click.argument("shell", required=False, type=click.Choice(SHELLS))
+def command(action: str, shell: str | None) -> None:
+    """Print the completion script for bash, zsh or fish, or install it for the user.
+
+    "install" writes the script where the shell looks for it. The shell is the one in $SHELL, or the one named after
+    "install". The command prints what else is needed, if anything.
 
     \b
-    bash: kafka-tools completion bash > ~/.local/share/bash-completion/completions/kafka-tools
-          and source that file from ~/.bashrc, so that the kafka-* names complete as well
-    zsh:  kafka-tools completion zsh > a folder of $fpath/_kafka-tools
-    fish: kafka-tools completion fish > ~/.config/fish/conf.d/kafka-tools.fish
+    Examples:
+      kafka-tools completion install
+      kafka-tools completion bash > kafka-tools.bash
     """
-    print(script(shell), end="")
+    if action != "install":
+        if shell is not None:
+            raise UsageError(f"unexpected argument '{shell}': only install takes a shell")
+        print(script(action), end="")
+        return
+    shell = shell or os.path.basename(os.environ.get("SHELL", ""))
+    if shell not in SHELLS:
+        raise UsageError(f"unknown shell '{shell}' in SHELL: expected one of {', '.join(SHELLS)} after install")
+    from kafka_tools.commands.running import emit
+
+    path, more = _installed(shell)
+    emit(f"Wrote {path}.\n{more}")
+
+
+def _installed(shell: str) -> tuple[str, str]:
+    """Write the script; returns its path, and what the user still has to do."""
+    home = os.path.expanduser("~")
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    if shell == "fish":
+        return _written(os.path.join(config, "fish", "conf.d", "kafka-tools.fish"), shell), ""
+    if shell == "bash":
+        path = _written(os.path.join(data, "kafka-tools", "completion.bash"), shell)
+        return path, _sourced(os.path.join(home, ".bashrc"), f"source {shlex.quote(path)}")
+    folder = os.path.join(data, "kafka-tools", "zsh")
+    path = _written(os.path.join(folder, "_kafka-tools"), shell)
+    line = f"fpath+=({shlex.quote(folder)}); autoload -Uz compinit; compinit"
+    return path, _sourced(os.path.join(os.environ.get("ZDOTDIR") or home, ".zshrc"), line)
+
+
+def _written(path: str, shell: str) -> str:
+    """Write the script to ``path`` as a whole. Raises OutputError."""
+    new = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(script(shell))
+        os.replace(new, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def _sourced(startup_file: str, line: str) -> str:
+    """What to tell the user: nothing if the shell's startup file has the line."""
+    try:
+        with open(startup_file, encoding="utf-8", errors="replace") as file:
+            if any(each.strip() == line for each in file):
+                return "Start a new shell to use it.\n"
+    except OSError:
+        pass  # the shell starts without this file
+    return f"Add this line to {startup_file}, and start a new shell:\n  {line}\n"
 
 
 def script(shell: str) -> str:
