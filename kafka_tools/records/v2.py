@@ -127,7 +127,9 @@ def read_records(
             )
         if stop != end and number == count - 1:
             raise CorruptBatch(f"{end - stop} bytes follow the {count} records of the batch")
-        sequence = sequence_after(base_sequence, delta) if base_sequence >= 0 else NO_SEQUENCE
+        sequence = base_sequence + delta if base_sequence >= 0 else NO_SEQUENCE
+        if sequence > _MAX_SEQUENCE or delta < 0:
+            sequence = sequence_after(base_sequence, delta) if base_sequence >= 0 else NO_SEQUENCE
         yield _new(
             Record,
             (
