@@ -2,6 +2,10 @@
 
 What ``send`` does for each record, this module does for runs of records: it checks columns, chooses partitions for all
 keys together, and fills whole batches. The batches are those that ``send`` would make.
+
+A record of 100 bytes takes about as much CPU time as in librdkafka. What limits the rate is that the thread of the
+application also encodes, sends and receives, where librdkafka has threads of its own. With the default ``batch.size``,
+about half of the time goes to requests and responses: 150 such records fill a batch.
 """
 
 from __future__ import annotations
