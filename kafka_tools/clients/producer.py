@@ -220,8 +220,12 @@ class Producer(BulkCalls, TransactionalCalls):
                 text = "Producer was closed by another thread before all records were acknowledged"
                 raise self._broken or KafkaToolsError(text)
         self._report()
+        self._wait_for_callbacks(deadline)
+
+    def _wait_for_callbacks(self, deadline: Deadline) -> None:
+        """Wait for a callback that another thread is in, without the lock, which the callback may need."""
         while self._reports.others_run and not deadline.expired:
-            SystemClock().sleep(_CALLBACKS_CHECK_S)  # without the lock, which the callback may need
+            SystemClock().sleep(_CALLBACKS_CHECK_S)
 
     def metrics(self) -> dict[MetricName, object]:
         """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement.
@@ -269,6 +273,7 @@ class Producer(BulkCalls, TransactionalCalls):
                 break
             except Exception as raised:  # noqa: BLE001 - the first is raised once all were called
                 error = error or raised
+        self._wait_for_callbacks(deadline)
         if self._interceptors is not None:
             self._interceptors.close()
         if error is not None:

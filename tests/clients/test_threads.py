@@ -240,27 +240,28 @@ def test_one_callback_is_called_at_a_time(address: str) -> None:
     assert order == ["first", "second"]
 
 
-def test_flush_waits_for_the_callbacks_of_another_thread(address: str) -> None:
-    inside, flushed = threading.Event(), threading.Event()
+@pytest.mark.parametrize("name", ["flush", "close"])
+def test_flush_and_close_wait_for_the_callbacks_of_another_thread(address: str, name: str) -> None:
+    inside, ended = threading.Event(), threading.Event()
     order: list[str] = []
 
     def callback(*_: object) -> None:
         inside.set()
-        flushed.wait(0.2)  # a flush that does not wait is over by then
-        producer.partitions_for("t")
+        ended.wait(0.2)  # a call that does not wait is over by then
         order.append("callback")
 
-    def flush() -> None:
-        producer.flush()
-        order.append("flushed")
-        flushed.set()
+    def call() -> None:
+        getattr(producer, name)()
+        order.append(name)
+        ended.set()
 
     with Producer(address) as producer:
         producer.send("t", b"1", on_delivery=callback)
         assert inside.wait(PATIENCE_S), "the background thread does not call"
-        assert Started(flush).join() is None
-        assert producer.send("t", b"2").result().offset > 0
-    assert order == ["callback", "flushed"]
+        assert Started(call).join() is None
+        assert order == ["callback", name]
+        if name == "flush":
+            assert producer.send("t", b"2").result().offset > 0  # the lock is free
 
 
 # Several threads
