@@ -34,6 +34,7 @@ from kafka_tools.clients.subscription import Chosen, Subscription, SubscriptionP
 from kafka_tools.clients.threads.one_user import one_thread
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import BrokerError, InputError, KafkaToolsError, LoginWanted, NetworkError
+from kafka_tools.metrics.shown import shown
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
@@ -102,6 +103,7 @@ class Consumer(MeasuredConsumer, PolledClient):
             if self._interceptors is not None:
                 self._group.on_commit = self._interceptors.on_commit
             self._keep_alive = KeepAlive(self.settings, self._clock, self._calls, self._group, self._lock)
+        self._shown = shown(config["metrics.prometheus.port"], "kafka.consumer", self.metrics)
 
     # Subscriptions
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kafka_tools.clients.fetching.polled_columns import PolledColumns
     from kafka_tools.clients.group import GroupClient
     from kafka_tools.clients.groups.committed import OffsetAndMetadata
-    from kafka_tools.clients.threads.one_user import OneUser
     from kafka_tools.clock import Clock
     from kafka_tools.metrics.names import MetricName
     from kafka_tools.net.exchange import Exchange
@@ -52,17 +51,15 @@ class MeasuredConsumer:
     _clock: Clock
     _exchange: Exchange
     _positions: Positions
-    use: OneUser
 
     def metrics(self) -> dict[MetricName, object]:
         """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement."""
-        with self.use:
-            if self._fetcher.metrics is None:
-                from kafka_tools.clients.fetching.metrics import ConsumerMetrics
+        if self._fetcher.metrics is None:
+            from kafka_tools.clients.fetching.metrics import ConsumerMetrics
 
-                client_id = self._exchange.config.client_id
-                self._fetcher.metrics = ConsumerMetrics(self._clock, client_id, assigned=lambda: len(self._positions))
-            return self._fetcher.metrics.values()
+            client_id, positions = self._exchange.config.client_id, self._positions
+            self._fetcher.metrics = ConsumerMetrics(self._clock, client_id, assigned=lambda: len(positions))
+        return self._fetcher.metrics.values()
 
 
 class Plan(NamedTuple):

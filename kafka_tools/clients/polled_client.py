@@ -21,6 +21,7 @@ from kafka_tools.errors import InputError, KafkaToolsError
 
 if TYPE_CHECKING:
     from kafka_tools.clients.groups.keep_alive import KeepAlive
+    from kafka_tools.metrics.client_port import ShownClient
     from kafka_tools.net.config import ClientConfig
     from kafka_tools.net.exchange import Exchange
 
@@ -54,6 +55,8 @@ class PolledClient(Closing):
         self._broken: KafkaToolsError | None = None
         """The error of a background thread that ended. Every call but ``close`` raises it."""
         self._closed = False
+        self._shown: ShownClient | None = None
+        """The client at ``metrics.prometheus.port``."""
         self._unclosed = Unclosed(
             name, lambda: None, self._background.end, partial(self._lock.discard, self._exchange.close)
         )
@@ -113,6 +116,8 @@ class PolledClient(Closing):
 
     def _end(self) -> None:
         self._closed = self._unclosed.is_closed = True
+        if self._shown is not None:
+            self._shown.close()
         self._background.end()
         self._lock.close(self._exchange.close)
 

@@ -37,6 +37,7 @@ from kafka_tools.clients.threads.unclosed import Unclosed
 from kafka_tools.clients.transactions.calls import TransactionalCalls
 from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
+from kafka_tools.metrics.shown import shown
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
@@ -99,6 +100,7 @@ class Producer(BulkCalls, TransactionalCalls):
         """Whether the program has not closed the producer that is broken."""
         self._gave_up = False
         """Whether records failed because the producer was closed."""
+        self._shown = shown(config["metrics.prometheus.port"], "kafka.producer", self.metrics)
         self._unclosed = Unclosed(
             "producer",
             self._sender.lost,
@@ -295,6 +297,8 @@ class Producer(BulkCalls, TransactionalCalls):
         finally:
             self._lock.close(self._sender.close)
             self._unclosed.is_closed = True
+            if self._shown is not None:
+                self._shown.close()
 
     def _flush(self, deadline: Deadline) -> None:
         while self._accumulator.unfinished and not self._lock.closed:

@@ -64,6 +64,7 @@ TEXTS: dict[str, str] = {
     "config.providers": "",
     "metadata.cluster.check.enable": "true",
     "metadata.recovery.strategy": "rebootstrap",
+    "metrics.prometheus.port": "",
     "sasl.jaas.config": "",
     "sasl.kerberos.service.name": "",
     "sasl.mechanism": "GSSAPI",

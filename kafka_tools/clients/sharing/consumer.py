@@ -25,6 +25,7 @@ from kafka_tools.clients.sharing.settings import ShareSettings
 from kafka_tools.clients.threads.one_user import one_thread
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
+from kafka_tools.metrics.shown import shown
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
@@ -73,6 +74,7 @@ class ShareConsumer(PolledClient):
         self._completed: list[tuple[TopicPartition, set[int], KafkaToolsError | None]] = []
         self._results: dict[TopicPartition, KafkaToolsError | None] | None = None
         self._names: dict[uuid.UUID, str] = {}
+        self._shown = shown(config["metrics.prometheus.port"], "kafka.consumer", self.metrics)
 
     # Subscription
 
