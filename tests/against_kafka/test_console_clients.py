@@ -9,6 +9,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -154,10 +155,12 @@ def test_internal_topic_as_json_is_kafkas(kafka_new: Any, java_tool: JavaTool) -
         "--bootstrap-server", servers, "--topic", "__consumer_offsets", "--from-beginning", "--timeout-ms", "5000",
         "--isolation-level", "read_committed", "--formatter",
     )  # fmt: skip
-    for kind in ("OffsetsMessageFormatter", "GroupMetadataMessageFormatter"):
-        formatter = f"org.apache.kafka.tools.consumer.{kind}"
-        theirs = check(java_tool(RELEASE, CONSUMER, *arguments, formatter))
-        mine = check(ours("consumer", *arguments, formatter))
+    formatters = [f"org.apache.kafka.tools.consumer.{kind}MessageFormatter" for kind in ("Offsets", "GroupMetadata")]
+    with ThreadPoolExecutor() as threads:  # each consumer waits for 5 s at the end of the topic
+        started = [threads.submit(ours, "consumer", *arguments, formatter) for formatter in formatters]
+        java = [check(java_tool(RELEASE, CONSUMER, *arguments, formatter)) for formatter in formatters]
+    for theirs, ours_ended in zip(java, started, strict=True):
+        mine = check(ours_ended.result())
         documents = (text.replace("}}{", "}}\n{").splitlines() for text in (mine, theirs))
         found, wanted = ([line for line in lines if name in line] for lines in documents)
         assert found
