@@ -281,6 +281,7 @@ def produce(library: Any, given: dict[str, Any]) -> dict[str, float]:
 
 def consume(library: Any, given: dict[str, Any]) -> dict[str, float]:
     consumer = library.consumer()
+    library.consume(consumer, given["topic"], given["partitions"], 1)  # imports, connections
     with Meter() as meter:
         library.consume(consumer, given["topic"], given["partitions"], given["count"])
     with Meter() as closing:
