@@ -215,6 +215,21 @@ def note(message: str, *more: str) -> None:
     standard_streams.say(space + "\n".join(printable(line).replace("\n", "\\n") for line in lines))
 
 
+def tells(output_format: str | None) -> bool:
+    """Whether ``tell`` prints, for answers that cost a request."""
+    return output_format in ("table", "wide") or sys.stderr.isatty()
+
+
+def tell(answer: str, output_format: str | None) -> None:
+    """Print an answer in words on stderr: below the tables of ``-o``, and below Kafka's own text on a terminal.
+
+    So silence never has to be interpreted. Programs that read stdout see no difference.
+    """
+    if tells(output_format):
+        standard_streams.takes_all(sys.stdout)  # so that output comes before the answer
+        note(answer)
+
+
 def finish(
     result: Rows, output_format: str | None, failed: str = "", complaints: Sequence[ItemError] | None = None
 ) -> int:

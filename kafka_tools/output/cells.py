@@ -17,16 +17,24 @@ MOMENTS = frozenset(
         "last_fetch_ms",
         "last_caught_up_ms",
         "last_timestamp_ms",
+        "oldest_unread_ms",
+        "looked_at_ms",
         "start_time_ms",
         "end_time_ms",
     }
 )
 """Columns that contain times (ms since the epoch). A table shows them as dates."""
+SPANS = frozenset({"age_ms", "catch_up_ms", "full_in_ms"})
+"""Columns that contain spans of time (ms). A table shows them as ``1h48min``."""
 
 
 def cell_of(line: Row, column: str) -> str:
-    """The cell of a table: as ``cell``, but a time as ``2026-01-31T12:00:00.000Z``."""
+    """The cell of a table: as ``cell``, but a time as ``2026-01-31T12:00:00.000Z`` and a span as ``1h48min``."""
     value = line.get(column)
+    if column in SPANS and isinstance(value, int):
+        from kafka_tools.texts.quantities import span_text
+
+        return span_text(value / 1000).replace(" ", "")
     if column not in MOMENTS or not isinstance(value, int):
         return cell(value)
     return moment_text(value)
@@ -50,7 +58,7 @@ def cell(value: Any) -> str:
 
 def heading(column: str) -> str:
     """The heading of a column: ``log_end_offset`` is ``LOG-END-OFFSET``; no spaces, so that columns can be cut."""
-    return (column.removesuffix("_ms") if column in MOMENTS else column).replace("_", "-").upper()
+    return (column.removesuffix("_ms") if column in MOMENTS | SPANS else column).replace("_", "-").upper()
 
 
 def plain(value: Any) -> Any:

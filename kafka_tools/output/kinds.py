@@ -115,6 +115,9 @@ KINDS: Mapping[str, RowKind] = {
     # kafka-acls, kafka-delegation-tokens
     "acls": _kind(_ACL, "{resource_name}"),
     "changed-acls": _kind(f"{_ACL} result", "{resource_name}"),
+    "acl-decisions": _kind(
+        "principal host operation resource_type resource_name allowed reason", "{principal}", more="entry overruled"
+    ),
     "delegation-tokens": _kind(
         "token_id owner renewers issued_ms expires_ms", "{token_id}", more="requester max_ms hmac"
     ),
@@ -125,6 +128,11 @@ KINDS: Mapping[str, RowKind] = {
     "group-offsets": _kind(
         "group topic partition current_offset log_end_offset lag consumer_id host client_id", _PARTITION,
         more="leader_epoch",
+    ),
+    "group-lag": _kind(
+        "group topic partition consumer_id lag blocked oldest_unread_ms age_ms note", "{group}",
+        more="host client_id partitions with_lag current_offset log_end_offset last_stable_offset read_per_s "
+        "write_per_s catch_up_ms looked_at_ms",
     ),
     "group-members": _kind(
         "group consumer_id group_instance_id host client_id assignment", "{consumer_id}",
@@ -170,6 +178,10 @@ KINDS: Mapping[str, RowKind] = {
     "log-dirs": _kind(
         "broker log_dir topic partition size_bytes offset_lag is_future error", "{broker}:{log_dir}",
         more="total_bytes usable_bytes cordoned", lines=_each("partitions"),
+    ),
+    "disk-usage": _kind(
+        "topic partition broker log_dir replicas size_bytes share_percent used_percent", "{topic}{log_dir}",
+        more="total_bytes usable_bytes growth_bytes_per_s full_in_ms",
     ),
     # kafka-replica-verification
     "replica-verification": _kind(

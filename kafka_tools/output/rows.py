@@ -15,6 +15,7 @@ yaml   the document of json
 csv    all columns with a heading, for spreadsheets (``output/csv_doc.py``)
 tsv    all columns with a heading, one row per line, for cut and awk
 name   the identifier of each row, one per line
+prom.  prometheus: samples for Prometheus, of kinds that have metrics (``output/prometheus_doc.py``)
 ====== ===========================================================================================================
 """
 
@@ -117,6 +118,10 @@ def show(result: Rows, form: str, stream: TextIO | None = None) -> None:
         from kafka_tools.output import yaml_doc
 
         yaml_doc.write(plain(envelope(result)), out)
+    elif form == "prometheus":
+        from kafka_tools.output import prometheus_doc
+
+        prometheus_doc.write(result, out)
     else:
         _show_lines(result, form, out)
 

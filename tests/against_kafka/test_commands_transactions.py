@@ -123,7 +123,6 @@ def test_failures_say_what_kafkas_tool_says(kafka: RealKafka, topic: str, tmp_pa
         ("abort", *place),
         ("abort", *place, "--producer-id", 1),
         ("abort", *place, "--producer-id", 1, "--producer-epoch", 1),
-        ("find-hanging",),
         ("find-hanging", "--partition", 0),
         ("find-hanging", "--partition", 0, "--broker-id", 1),
     ):

@@ -42,6 +42,7 @@ COMMANDS = (
     "kafka-delegation-tokens --create --max-life-time-period -1",
     "kafka-consumer-groups --list",
     "kafka-consumer-groups --describe --group g",
+    "kafka-consumer-groups --describe --group g --lag-by topic",
     "kafka-consumer-groups --reset-offsets --group g --topic t --to-earliest --execute",
     "kafka-consumer-groups --delete --group g",
     "kafka-groups --list",

@@ -96,6 +96,7 @@ LINES = tuple(
         "consumer-groups --describe --group idle --state",
         "consumer-groups --describe --all-groups",
         "consumer-groups --describe --topic orders",
+        "consumer-groups --describe --all-groups --lag-by topic",
         "consumer-groups --reset-offsets --group new-{n} --topic orders --to-earliest --execute",
         "consumer-groups --reset-offsets --group idle --topic orders --to-datetime 2026-01-01T00:00:00.000 --dry-run",
         "consumer-groups --reset-offsets --group new-{n} --from-group idle --execute",

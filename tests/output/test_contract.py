@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -20,11 +21,12 @@ from kafka_tools import cli
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.commands import running
 from kafka_tools.commands.options.command import CONNECTION
-from kafka_tools.commands.options.output import FORMATS, OutputOption
+from kafka_tools.commands.options.output import FORMATS, PROMETHEUS, OutputOption
 from kafka_tools.output import rows as rows_module
 from kafka_tools.output.cells import heading
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS
+from kafka_tools.output.prometheus_doc import METRICS
 from kafka_tools.output.rows import Rows, envelope
 from tests.live_members import LASTING, poll_until_assigned
 from tests.net.virtual import VirtualNetwork, VirtualNode
@@ -168,7 +170,7 @@ def test_every_command_has_the_forms_or_a_reason() -> None:
     assert without == OWN_FORMS.keys()
     for path, output in OUTPUTS.items():
         assert isinstance(output.type, click.Choice)
-        assert tuple(output.type.choices) == FORMATS, path
+        assert tuple(output.type.choices) in (FORMATS, (*FORMATS, PROMETHEUS)), path
 
 
 def test_no_output_of_any_command_is_without_a_case() -> None:
@@ -326,6 +328,24 @@ def _members(schema: Mapping[str, Any]) -> Iterator[str]:
         yield from _members(member.get("items", {}))
     for each in schema.get("oneOf", ()):
         yield from _members(each)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if PROMETHEUS in OUTPUTS[case.command].type.to_info_dict()["choices"]],
+    ids=lambda case: case.title,
+)
+def test_prometheus_is_a_form_of_kinds_with_metrics(case: Case, servers: str, run: Callable[..., Ended]) -> None:
+    ended = run(case, PROMETHEUS, servers)
+    assert ended.shown is None or not ended.shown.rows or ended.shown.kind in METRICS
+    assert ended.status == (0 if ended.shown is not None else 2), ended
+    if ended.status == 2:
+        assert "-o prometheus" in ended.err
+        return
+    samples = [line for line in ended.out.splitlines() if not line.startswith("#")]
+    assert samples and all(re.fullmatch(r'kafka_\w+\{(\w+="[^"]*",?)+\} -?[\d.e+-]+', line) for line in samples)
+    for name in {line.partition("{")[0] for line in samples}:
+        assert f"# TYPE {name} gauge" in ended.out and f"# HELP {name} " in ended.out
 
 
 def test_no_form_is_coloured_when_piped(servers: str, run: Callable[..., Ended]) -> None:

@@ -27,8 +27,9 @@ _Open = list[tuple[TopicPartition, "ProducerState"]]
 
 def find(
     admin: AdminClient, *, topic: str | None, partition: int | None, broker_id: int | None, open_for_ms: int
-) -> tuple[list[Row], list[ItemError]]:
-    """A row per hanging transaction, and the partitions and transactional ids whose state is unknown.
+) -> tuple[list[Row], list[ItemError], int]:
+    """A row per hanging transaction, the partitions and transactional ids whose state is unknown, and the number of
+    partitions that were searched.
 
     ``open_for_ms``: only transactions whose last record is older. Raises the error of a coordinator that does not list
     its transactional ids.
@@ -47,7 +48,8 @@ def find(
             if producer.current_transaction_start_offset is not None and now_ms - producer.last_timestamp > open_for_ms
         ]
     hanging, undecided = _known_to_nobody(admin, candidates)
-    return [_row(key, producer, now_ms) for key, producer in hanging], errors + undecided
+    rows = [_row(key, producer, now_ms) for key, producer in hanging]
+    return rows, errors + undecided, len(partitions)
 
 
 def _partitions(

@@ -238,7 +238,8 @@ def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, produce
     "--broker-id",
     metavar="ID",
     type=_PARTITION,
-    help="Only partitions with a replica on this broker; read the state of that replica.",
+    help="Only partitions with a replica on this broker; read the state of that replica.  "
+    "[default: all partitions, from their leaders]",
 )
 @option(
     "--max-transaction-timeout",
@@ -261,9 +262,10 @@ def find_hanging(
     from kafka_tools.commands.cluster import hanging_transactions
     from kafka_tools.output.kafka import transaction_text
     from kafka_tools.output.rows import Rows, by_cause
+    from kafka_tools.shown_text import counted
 
     connection.check()
-    if given["topic"] is None and given["broker_id"] is None:
+    if given["partition"] is not None and given["topic"] is None and given["broker_id"] is None:
         raise click.UsageError(
             "The `find-hanging` command requires either --topic or --broker-id to limit the scope of the search",
             ctx=context,
@@ -271,7 +273,7 @@ def find_hanging(
     if given["partition"] is not None and given["topic"] is None:
         raise click.UsageError("The --partition argument requires --topic to be provided", ctx=context)
     with connection.admin() as admin:
-        rows, errors = hanging_transactions.find(
+        rows, errors, searched = hanging_transactions.find(
             admin,
             topic=given["topic"],
             partition=given["partition"],
@@ -280,6 +282,8 @@ def find_hanging(
         )
     if output_format is None and (rows or not errors):
         running.emit(transaction_text.hanging(running.shown(rows)))
+    if searched:
+        running.tell(f"{len(rows)} hanging in {counted(searched, 'partition', 'partitions')}", output_format)
     partitions = [each for each in errors if " " not in str(each.item)]  # the others are named with what they are
     complaints = [*by_cause(partitions, "partitions"), *(each for each in errors if each not in partitions)]
     return running.finish(Rows("hanging-transactions", rows, errors), output_format, "cannot search:", complaints)

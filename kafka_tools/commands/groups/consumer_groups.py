@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import running
+from kafka_tools.commands.groups.lag import options as lag_options
 from kafka_tools.commands.groups.options import (
     ANY,
     KAFKAS_MODES,
@@ -20,7 +21,7 @@ from kafka_tools.commands.groups.options import (
     topic_option,
     views,
 )
-from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, is_given, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 
@@ -41,6 +42,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "members": ("describe",),
     "verbose": ("describe",),
     "state": ("describe", "list"),
+    **dict.fromkeys(lag_options.NAMES, ("describe",)),
     "type": ("list",),
     "dry_run": _RESET,
     "execute": _RESET,
@@ -84,6 +86,7 @@ _NOTHING_IS_DONE = (
 )
 @option("--all-members", is_flag=True, help="Remove all members of the group.")
 @views(types=True)
+@lag_options.lag_options()
 @new_offsets(*MODES)
 @option("--dry-run", is_flag=True, help="Show the new offsets without committing them. This is the default.")
 @option("--execute", is_flag=True, help="Commit the new offsets.")
@@ -95,11 +98,13 @@ _NOTHING_IS_DONE = (
         "describe": "group-offsets",
         "describe members": "group-members",
         "describe state": "group-states",
+        "describe lag_by": "group-lag",
         "delete": "changed-groups",
         "reset_offsets": "reset-offsets",
         "delete_offsets": "deleted-offsets",
         "remove_members": "removed-members",
-    }
+    },
+    metrics=True,
 )
 @click.pass_context
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
@@ -110,6 +115,13 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     if action == "validate_regex":
         return _validate_regex(given["validate_regex"])
     connection.check()
+    if action == "describe" and lag_options.is_about_lag(given, output_format):
+        given["lag_by"] = context.params["lag_by"] = given["lag_by"] or "partition"
+        from kafka_tools.commands.groups.lag.command import run as run_lag
+
+        is_lasting = any(is_given(given[name]) for name in ("rates", "watch", "until_zero"))
+        with connection.admin(is_lasting=is_lasting) as admin:
+            return run_lag(admin, given, output_format, lambda: _groups(admin, given))
     run = {
         "list": _list,
         "describe": _describe,
@@ -148,7 +160,11 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     named = given["group"] or given["all_groups"] or all_of_topic
     if action in ("describe", "delete", "reset_offsets") and not named:
         fail(f"--{action.replace('_', '-')} needs --group or --all-groups.")
+    if given["output_format"] == "prometheus" and action != "describe":
+        fail("-o prometheus can only be used with --describe.")
     if action == "describe":
+        if lag_options.is_about_lag(given, given["output_format"]):
+            lag_options.check(given, given["output_format"], fail)
         if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
             fail("--describe accepts at most one of --members, --offsets and --state.")
         if given["state"] not in (None, ANY):

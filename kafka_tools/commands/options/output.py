@@ -13,6 +13,8 @@ from kafka_tools.commands.options.command import OUTPUT, Option, is_given, optio
 
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
 """The forms of ``-o``; ``output/rows.py`` describes them."""
+PROMETHEUS = "prometheus"
+"""A form of ``-o`` for kinds that have metrics (``output/prometheus_doc.py``)."""
 
 
 class OutputOption(Option):
@@ -28,12 +30,13 @@ class OutputOption(Option):
         return self.kinds[max(fitting or self.kinds, key=lambda options: len(options.split()))]
 
 
-def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
+def output_options(kinds: str | Mapping[str, str], *, metrics: bool = False) -> Callable[[Any], Any]:
     """Add ``-o``. The command's function gets ``output_format: str | None``; None means Kafka's own text.
 
     ``kinds``: the kind of rows that the command prints, a key of ``output.kinds.KINDS``. If it depends on options:
     names of parameters, separated by blanks, -> kind: ``{"list": "topic-names", "describe": "topics"}``. The function
     ends with ``running.show_rows`` or ``running.finish``. If it raises, a document that contains the error is printed.
+    ``metrics``: also ``-o prometheus``; the command refuses it for kinds that have none.
     """
     by_options = {"": kinds} if isinstance(kinds, str) else dict(kinds)
 
@@ -49,7 +52,7 @@ def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
             "-o",
             "--output",
             "output_format",
-            type=click.Choice(list(FORMATS)),
+            type=click.Choice([*FORMATS, *([PROMETHEUS] if metrics else [])]),
             section=OUTPUT,
             help="Output format. By default, the same text as Kafka's own tool.",
             cls=OutputOption,

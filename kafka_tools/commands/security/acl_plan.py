@@ -55,9 +55,9 @@ def check(given: Mapping[str, Any], action: str) -> None:
     roles = [f"--{role}" for role in ("producer", "consumer") if given[role]]
     people = ("allow_principal", "deny_principal", "allow_host", "deny_host")
     if action == "list":
-        _exclude(given, "--list", (*people, "producer", "consumer"))
+        exclude(given, "--list", (*people, "producer", "consumer"))
     for role in roles:
-        _exclude(given, role, ("operation", "deny_principal", "deny_host"))
+        exclude(given, role, ("operation", "deny_principal", "deny_host"))
     if given["principal"] and action != "list":
         raise UsageError("The --principal option is only available if --list is set")
     if given["producer"] and not given["topic"]:
@@ -103,7 +103,8 @@ def _check_narrowing(given: Mapping[str, Any], action: str) -> None:
                 )
 
 
-def _exclude(given: Mapping[str, Any], option: str, others: Sequence[str]) -> None:
+def exclude(given: Mapping[str, Any], option: str, others: Sequence[str]) -> None:
+    """Raise UsageError if one of ``others`` is given."""
     for other in others:
         if given[other]:
             raise UsageError(f"{option} can't be used with --{other.replace('_', '-')}")
@@ -135,7 +136,7 @@ def plan(given: Mapping[str, Any], action: str) -> Plan:
             if operations:
                 planned[resource] = _entries(given, operations, action)
     else:
-        operations = [_operation(text) for text in given["operation"] or ("ALL",)]
+        operations = [operation(text) for text in given["operation"] or ("ALL",)]
         planned = {resource: _entries(given, operations, action) for resource in found}
     for resource, entries in planned.items():
         _check_operations(resource, entries)
@@ -157,7 +158,7 @@ def _of_roles(resource_type: str, given: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(operations.get(resource_type, ())))
 
 
-def _operation(text: str) -> str:
+def operation(text: str) -> str:
     """Parse an operation: ``IdempotentWrite`` or ``IDEMPOTENT_WRITE``."""
     known = {name.replace("_", ""): name for name in AclOperation.known() if name != "ANY"}
     found = known.get(text.strip().upper().replace("_", ""))

@@ -31,6 +31,13 @@ entry_option = section("Who and what")
 @action_option("--add", is_flag=True, help="Add ACL entries.")
 @action_option("--remove", is_flag=True, help="Remove ACL entries.")
 @action_option("--list", "list", is_flag=True, help="List ACL entries of the named resources, or of all resources.")
+@action_option(
+    "--check",
+    metavar="TYPE:NAME",
+    help="Check whether this principal may do the operations on the resources, and show the entry that decides. The "
+    "exit status is 0 if all are allowed, and 1 if not.",
+)
+@action_option("--who", is_flag=True, help="Show which principals may do the operations on the resources.")
 @resource_option(
     "--topic", metavar="NAME", multiple=True, shell_complete=topic_names,
     help="Topic name; * matches all topics.",
@@ -47,7 +54,10 @@ entry_option = section("Who and what")
     "match (every pattern that applies to the name).  [default: literal]",
 )  # fmt: skip
 @entry_option(
-    "--operation", metavar="NAME", multiple=True, help="Operation: Read, Write, Describe, ...  [default: All]"
+    "--operation",
+    metavar="NAME",
+    multiple=True,
+    help="Operation: Read, Write, Describe, ...  [default: All; each one with --check and --who]",
 )
 @entry_option(
     "--allow-principal", metavar="TYPE:NAME", multiple=True, help="Principal to allow: User:alice, or User:*."
@@ -74,15 +84,28 @@ entry_option = section("Who and what")
     help="Include IdempotentWrite on the cluster, for brokers before 2.8 (with --producer).",
 )
 @entry_option("--principal", metavar="TYPE:NAME", multiple=True, help="Only entries of this principal (with --list).")
+@entry_option(
+    "--host", metavar="ADDRESS", help="Address of the client (with --check).  [default: an address that no entry names]"
+)
 @option("--force", is_flag=True, help="Remove entries without asking for confirmation.")
 @connection_options(controllers=True)
-@output_options({"list": "acls", "add": "changed-acls", "remove": "changed-acls"})
+@output_options(
+    {"list": "acls", "add": "changed-acls", "remove": "changed-acls", "check": "acl-decisions", "who": "acl-decisions"}
+)
 @click.pass_context
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
-    """Add, remove and list access control entries."""
+    """Add, remove, list and evaluate access control entries."""
     from kafka_tools.commands.security import acl_plan
 
-    action = one_of(context, "add", "remove", "list")
+    action = one_of(context, "add", "remove", "list", "check", "who")
+    if action in ("check", "who"):
+        from kafka_tools.commands.security import questions
+
+        questions.check_options(given, action)
+        with connection.admin() as admin:
+            return questions.answer(admin, given, action, output_format)
+    if given["host"]:
+        raise click.UsageError("--host can only be used with --check.", ctx=context)
     acl_plan.check(given, action)
     planned = acl_plan.plan(given, action) if action != "list" else {}
     with connection.admin() as admin:
@@ -90,7 +113,11 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
             return _add(admin, planned, output_format)
         if action == "remove":
             return _remove(admin, planned, output_format, is_sure=given["force"])
-        return _list(admin, acl_plan.resources(given, action), given["principal"], output_format)
+        resources = acl_plan.resources(given, action)
+        status = _list(admin, resources, given["principal"], output_format)
+        if running.tells(output_format):
+            _tell_of_others(admin, resources, output_format)
+        return status
 
 
 def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
@@ -131,11 +158,13 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_
     for resource, entries in planned.items():
         listed = admin.describe_acls(AclFilter(*resource))
         found = [each for each in entries if any(binding[3:] == tuple(each) for binding in listed)]
-        for entry in entries:
-            if entry not in found:
-                errors.append(ItemError(f"{entry} of {resource}", None, _not_there(entry, listed)))
+        missing = [entry for entry in entries if entry not in found]
+        # Looked up before anybody is asked: entries of other patterns for the same name.
+        others = [] if not missing and (entries or listed) else _of_other_patterns(admin, resource)
+        for entry in missing:
+            errors.append(ItemError(f"{entry} of {resource}", None, _not_there(entry, listed, others)))
         if not entries and not listed:
-            errors.append(ItemError(str(resource), None, "no ACL entries found"))
+            errors.append(ItemError(str(resource), None, f"no ACL entries found{_patterns(others)}"))
         if not (found or (listed and not entries)):
             continue
         if not (is_sure or _confirmed(resource, found)):
@@ -160,13 +189,31 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_
     return _finish(done, errors, output_format, "cannot remove")
 
 
-def _not_there(entry: AccessControlEntry, listed: list[AclBinding]) -> str:
+def _of_other_patterns(admin: AdminClient, resource: ResourcePattern) -> list[AclBinding]:
+    """The entries that a pattern of another kind has for the same name, or that apply to it."""
+    from kafka_tools.admin.calls.acls import AclFilter
+
+    if resource.pattern_type not in ("LITERAL", "PREFIXED"):
+        return []
+    kinds = ("MATCH", "PREFIXED" if resource.pattern_type == "LITERAL" else "LITERAL")
+    found = {each for kind in kinds for each in admin.describe_acls(AclFilter(*resource[:2], kind))}
+    return sorted(each for each in found if each[:3] != tuple(resource))
+
+
+def _patterns(others: list[AclBinding]) -> str:
+    """The patterns of entries, to append to a reason."""
+    named = sorted({f"{each.pattern_type.lower()} {each.resource_name}" for each in others})
+    return f"; entries exist for {', '.join(named)} (--resource-pattern-type)" if named else ""
+
+
+def _not_there(entry: AccessControlEntry, listed: list[AclBinding], others: list[AclBinding]) -> str:
     """The reason why an entry cannot be removed, with the operations that the same principal does have there."""
     same = (entry.principal, entry.host, entry.permission)
-    others = sorted({each.operation for each in listed if (each.principal, each.host, each.permission) == same})
-    if not others:
-        return "no such ACL entry"
-    return f"no such ACL entry; entries exist with --operation {', '.join(others)}"
+    operations = sorted({each.operation for each in listed if (each.principal, each.host, each.permission) == same})
+    if not operations:
+        own = [each for each in others if each.principal == entry.principal and each.permission == entry.permission]
+        return f"no such ACL entry{_patterns(own)}"
+    return f"no such ACL entry; entries exist with --operation {', '.join(operations)}"
 
 
 def _finish(done: dict[Any, str], errors: list[ItemError], output_format: str | None, failed: str) -> int:
@@ -192,6 +239,25 @@ def _list(
         running.emit(acl_text.of_principal(running.shown(name)))
         running.emit(acl_text.current(running.shown([binding for binding in kept if binding.principal == name])))
     return 0
+
+
+def _tell_of_others(admin: AdminClient, resources: list[ResourcePattern], output_format: str | None) -> None:
+    """Say which entries apply to the listed resources by a prefix or ``*``, because their patterns are not listed."""
+    from kafka_tools.admin.calls.acls import AclFilter
+    from kafka_tools.shown_text import counted
+
+    for resource in resources:
+        if resource.pattern_type != "LITERAL" or resource.resource_type == "CLUSTER":
+            continue
+        matching = admin.describe_acls(AclFilter(*resource[:2], "MATCH"))
+        others = [each for each in matching if each[1:3] != (resource.name, "LITERAL")]
+        if others:
+            named = sorted({f"{each.pattern_type.lower()} {each.resource_name}" for each in others})
+            running.tell(
+                f"{counted(len(others), 'entry applies', 'entries apply')} to {resource.resource_type.lower()} "
+                f"{resource.name} by other patterns ({', '.join(named)}): list them with --resource-pattern-type match",
+                output_format,
+            )
 
 
 def _confirmed(resource: ResourcePattern, entries: list[Any]) -> bool:

@@ -132,12 +132,15 @@ _ALLOWED: dict[str, Sequence[str]] = {
         "create": "changed-topics",
         "alter": "changed-topics",
         "delete": "changed-topics",
-    }
+    },
+    metrics=True,
 )
 @click.pass_context
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Create, list, describe, alter and delete topics."""
     action = one_of(context, *ACTIONS)
+    if output_format == "prometheus" and action != "describe":
+        raise click.UsageError("-o prometheus can only be used with --describe.", ctx=context)
     if action == "alter" and given["config"]:
         raise click.UsageError(
             ("--config can only be used with --create: use kafka-configs --alter --topic NAME --add-config KEY=VALUE."),

@@ -118,6 +118,7 @@ RULES = (
         failing_with(1, 0, "replica set is  rather than"),
     ),
     Rule("transactions", "refuses an id that its coordinator does not have", failing_with(1, 0, "^$")),
+    Rule("transactions", "searches all partitions of the cluster", failing_with(0, 1, "either --topic or --broker-id")),
     Rule(
         "streams-application-reset",
         "For a file with missing or additional partitions",

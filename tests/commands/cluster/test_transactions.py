@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -89,6 +90,10 @@ def test_what_hangs_is_found_and_what_is_open_is_not(run: Run, peer: WirePeer, t
     for place in (("--topic", topic, "--partition", 0), ("--broker-id", 1), ("--broker-id", 1, "--topic", topic)):
         found = data(run("find-hanging", *place, "-o", "json"))
         assert [each["producer_id"] for each in found if each["topic"] == topic] == [hanging.producer_id]
+    everywhere = run("find-hanging", "-o", "table")
+    assert [line.split()[:2] for line in everywhere.out.splitlines()].count([topic, "0"]) == 1
+    assert re.search(r"\d+ hanging in \d+ partitions\n$", everywhere.err)
+    assert run("find-hanging").err == "", "Kafka's text on a pipe has no words of ours"
     assert len(cells(run("find-hanging", "--topic", topic, "--partition", 1).out)) == 1
     assert len(cells(run("find-hanging", "--topic", topic, "--max-transaction-timeout", 61).out)) == 1
     assert run("find-hanging", "--topic", topic, "-o", "name").out == f"{topic}:0\n"
@@ -207,7 +212,6 @@ def test_command_lines_that_are_wrong_in_the_order_of_kafkas_tool(run: Run) -> N
         (("abort", *place, "--producer-id", 1), "Missing required argument --producer-epoch"),
         (("abort", *place, "--producer-id", 1, "--producer-epoch", 1), "Missing required argument --coordinator-epoch"),
         (("abort", "--topic", "t", "--start-offset", 1), "Missing option '--partition'"),
-        (("find-hanging",), "requires either --topic or --broker-id to limit the scope of the search"),
         (("find-hanging", "--partition", 0), "requires either --topic or --broker-id to limit the scope"),
         (("find-hanging", "--partition", 0, "--broker-id", 1), "The --partition argument requires --topic"),
         (("describe",), "Missing option '--transactional-id'"),
