@@ -19,6 +19,7 @@ MOMENTS = frozenset(
         "last_timestamp_ms",
         "oldest_unread_ms",
         "looked_at_ms",
+        "newest_ms",
         "start_time_ms",
         "end_time_ms",
     }

@@ -97,6 +97,9 @@ KINDS: Mapping[str, RowKind] = {
         "{topic}",
         _each("partitions"),
     ),
+    "topic-summaries": _kind(
+        "topic partition_count replication_factor records size_bytes newest_ms retention configs readers", "{topic}"
+    ),
     "changed-topics": _kind("topic result", "{topic}"),
     # kafka-configs, kafka-scram
     "configs": _kind(

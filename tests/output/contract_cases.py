@@ -205,6 +205,7 @@ CASES = (
     Case("topics", "--list", "list"),
     Case("topics", "--describe", "describe"),
     Case("topics", "--describe --topics-with-overrides", "describe"),
+    Case("topics", "--describe --summary", "describe summary"),
     Case("topics", "--create --topic new-{n}", "create"),
     Case("topics", "--alter --topic made-{n} --partitions 3", "alter", [_MAKE_TOPIC]),
     Case("topics", "--delete --topic made-{n}", "delete", [_MAKE_TOPIC]),

@@ -282,11 +282,12 @@ def find_hanging(
         )
     if output_format is None and (rows or not errors):
         running.emit(transaction_text.hanging(running.shown(rows)))
-    if searched:
-        running.tell(f"{len(rows)} hanging in {counted(searched, 'partition', 'partitions')}", output_format)
     partitions = [each for each in errors if " " not in str(each.item)]  # the others are named with what they are
     complaints = [*by_cause(partitions, "partitions"), *(each for each in errors if each not in partitions)]
-    return running.finish(Rows("hanging-transactions", rows, errors), output_format, "cannot search:", complaints)
+    status = running.finish(Rows("hanging-transactions", rows, errors), output_format, "cannot search:", complaints)
+    if searched:
+        running.tell(f"{len(rows)} hanging in {counted(searched, 'partition', 'partitions')}", output_format)
+    return status
 
 
 @command.command(name="forceTerminateTransaction", cls=Command)

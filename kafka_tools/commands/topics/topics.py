@@ -18,9 +18,11 @@ from kafka_tools.commands.options.connection import ConnectionOptions, connectio
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import key_value
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.shown_text import counted
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.output.cells import Row
 
 filter_option = section("Filters")
 _TOPIC_COLUMNS = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
@@ -31,6 +33,12 @@ REPORTS = (
     "at_min_isr_partitions",
     "unavailable_partitions",
 )
+_REPORTED = {
+    "under_replicated_partitions": "under-replicated",
+    "under_min_isr_partitions": "under min.insync.replicas",
+    "at_min_isr_partitions": "at min.insync.replicas",
+    "unavailable_partitions": "without a live leader",
+}
 _ALLOWED: dict[str, Sequence[str]] = {
     "topic_id": ("describe",),
     "config": ("create",),
@@ -43,6 +51,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "exclude_internal": ("list", "describe"),
     "topics_with_overrides": ("describe",),
     "partition_size_limit_per_response": ("describe",),
+    "summary": ("describe",),
     **dict.fromkeys(REPORTS, ("describe",)),
 }
 
@@ -115,6 +124,12 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @filter_option("--unavailable-partitions", is_flag=True, help="Only partitions without a live leader.")
 @filter_option("--topics-with-overrides", is_flag=True, help="Only topics that override a default config.")
 @filter_option("--exclude-internal", is_flag=True, help="Leave out Kafka's internal topics.")
+@option(
+    "--summary",
+    is_flag=True,
+    help="Describe each topic in a few lines: records, size, newest record, retention, its own settings, and the "
+    "groups that read it, with their lag.",
+)
 @option("--if-exists", is_flag=True, help="Do nothing if the topic does not exist.")
 @option("--if-not-exists", is_flag=True, help="Do nothing if the topic already exists.")
 @option(
@@ -129,6 +144,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     {
         "list": "topic-names",
         "describe": "topics",
+        "describe summary": "topic-summaries",
         "create": "changed-topics",
         "alter": "changed-topics",
         "delete": "changed-topics",
@@ -265,6 +281,10 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     if given["topics_with_overrides"] and any(given[report] for report in REPORTS):
         raise UsageError("--topics-with-overrides shows topics: it cannot be combined with the filters of partitions")
     filters = [report for report in REPORTS if given[report]]
+    if given["summary"]:
+        if filters or given["topics_with_overrides"] or output_format == "prometheus":
+            raise UsageError("--summary cannot be combined with filters and -o prometheus")
+        return _summarize(admin, given, output_format)
     page_size = given["partition_size_limit_per_response"]
     described = None
     is_one = given["topic"] and (given["literal"] or is_plain(given["topic"]))
@@ -284,7 +304,32 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
         if not filters:
             running.emit(kafka_text.topic_line(told))
         running.emit(kafka_text.partition_lines(told))
-    return running.finish(result, output_format)
+    status = running.finish(result, output_format)
+    _tell_counts(result.rows, described, filters, output_format)
+    return status
+
+
+def _tell_counts(rows: Sequence[Row], described: Any, filters: Sequence[str], output_format: str | None) -> None:
+    """Say how many partitions pass the filters, because an empty list may look as if nothing was looked at."""
+    if filters:
+        total = sum(len(topic.partitions) for topic in described.succeeded().values()) if described else 0
+        passing = sum(len(row["partitions"]) for row in rows)
+        words = " or ".join(_REPORTED[report] for report in filters)
+        running.tell(f"{passing} of {counted(total, 'partition', 'partitions')} {words}", output_format)
+
+
+def _summarize(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.topics import summaries
+    from kafka_tools.output.rows import ItemError
+
+    keys = _described_keys(admin, given)
+    outcomes = admin.describe_topics(keys, page_size=given["partition_size_limit_per_response"]) if keys else {}
+    errors = [ItemError.of(key, each.error) for key, each in outcomes.items() if each.error is not None]
+    topics = [each.get() for each in outcomes.values() if each.error is None]
+    result = summaries.summarize(admin, topics, errors)
+    if output_format is None:
+        running.emit("".join(map(summaries.paragraph, running.shown(result.rows))))
+    return running.finish(result, output_format, "cannot read")
 
 
 def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
@@ -362,4 +407,6 @@ def _outcome_of_each(outcomes: Any, missing: list[str], result: str, verb: str, 
     errors = [ItemError.of(name, error) for name, error in outcomes.failures().items()] if outcomes else []
     errors += [ItemError(name, None, f"Topic '{name}' does not exist as expected") for name in missing]
     rows = [{"topic": name, "result": result} for name, outcome in outcomes.items() if outcome.error is None]
-    return running.finish(Rows("changed-topics", rows, errors), output_format, f"cannot {verb}")
+    status = running.finish(Rows("changed-topics", rows, errors), output_format, f"cannot {verb}")
+    running.tell(f"{len(rows)} of {counted(len(rows) + len(errors), 'topic', 'topics')} {result}", output_format)
+    return status

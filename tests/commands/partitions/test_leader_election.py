@@ -167,3 +167,12 @@ def test_brokers_before_2_4_hold_no_unclean_elections(capsys: pytest.CaptureFixt
         assert "Kafka 2.4 and later hold unclean elections" in said
         words[3] = "preferred"
         assert running.run(cli.load("leader-election"), words, "kafka-leader-election") == 0
+
+
+def test_a_table_says_how_many_elections_there_were(run: Run) -> None:
+    line = "--election-type PREFERRED --all-topic-partitions -o table"
+    ended = run("leader-election", *line.split())
+    assert (ended.status, ended.err) == (0, "elected 0, not needed 0, failed 0\n")
+    words = ("--election-type", "PREFERRED", "--topic", "orders", "--partition", 0, "-o", "table")
+    ended = run("leader-election", *words)
+    assert ended.err == "elected 0, not needed 1, failed 0\n"
