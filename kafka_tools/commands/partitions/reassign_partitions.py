@@ -37,6 +37,7 @@ _PERMITTED = {
                 "disallow_replication_factor_change", "batch_size", "watch"),
     "cancel": ("reassignment_json_file", "bootstrap_controller", "preserve_throttles"),
     "list": ("bootstrap_controller",),
+    "evacuate": ("topics_to_move_json_file", "broker_list", "disable_rack_aware", *OPTIONS),
     "watch": ("reassignment_json_file",),
 }  # fmt: skip
 _OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
@@ -50,7 +51,11 @@ _OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
     help="Propose an assignment of the topics in --topics-to-move-json-file to the brokers in --broker-list, or "
     "the assignment that --strategy plans.",
 )
-@action_option("--execute", is_flag=True, help="Start the reassignments in --reassignment-json-file.")
+@action_option(
+    "--execute",
+    is_flag=True,
+    help="Start the reassignments in --reassignment-json-file, or those that --evacuate needs.",
+)
 @action_option(
     "--verify",
     is_flag=True,
@@ -163,6 +168,11 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         return running.finish(proposed, output_format)
     file: str | None = given["reassignment_json_file"]
     text = None if file is None else read_text(file, "reassignment file")
+    if action == "execute" and text is None:
+        file, text = "the plan of --evacuate", _planned(connection, planning, given)
+        if text is None:
+            running.note("nothing has to move: these brokers have no replicas, or they move already")
+            return running.finish(_no_change(), output_format)
     if action == "watch":
         from kafka_tools.commands.partitions.reassignment.watch import watch
 
@@ -206,6 +216,22 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         return running.finish(result, output_format, "Error reassigning partition(s):")
 
 
+def _planned(connection: ConnectionOptions, planning: PlanningOptions, given: dict[str, Any]) -> str | None:
+    """The reassignment file of a plan that empties brokers; None if nothing has to move."""
+    from kafka_tools.commands.partitions.reassignment.generate import reassignment_file, topics_of
+
+    topics = topics_of(planning, given["topics_to_move_json_file"])
+    order = ProposalOrder(topics, given["broker_list"], not given["disable_rack_aware"], 0, planning, False)
+    with connection.admin() as admin:
+        return reassignment_file(admin, order)
+
+
+def _no_change() -> Rows:
+    from kafka_tools.output.rows import Rows
+
+    return Rows("changed-reassignments", [])
+
+
 def _checked_action(context: click.Context, planning: PlanningOptions, connection: ConnectionOptions) -> str:
     """The action. Raises UsageError for an invalid command line, in the words and the order of Kafka's tool."""
     given = [name for name in ACTIONS if context.params[name]]
@@ -222,12 +248,15 @@ def _checked_action(context: click.Context, planning: PlanningOptions, connectio
         raise UsageError("Please don't specify both --bootstrap-server and --bootstrap-controller")
     if not connection.is_given:
         raise UsageError("Please specify either --bootstrap-server or --bootstrap-controller")
-    if action == "generate":
+    evacuates = action == "execute" and planning.evacuate is not None
+    if action == "generate" or evacuates:
         planning.check(context.params)
-    if action in _NEED_FILE and context.params["reassignment_json_file"] is None:
+    if evacuates and context.params["reassignment_json_file"] is not None:
+        raise UsageError("--evacuate and --reassignment-json-file cannot be combined: give one of them")
+    if not evacuates and action in _NEED_FILE and context.params["reassignment_json_file"] is None:
         raise UsageError('Missing required argument "[reassignment-json-file]"')
     values = {**context.params, "bootstrap_controller": connection.bootstrap_controller}
-    allowed = (*_PERMITTED[action], action)
+    allowed = (*_PERMITTED[action], *(_PERMITTED["evacuate"] if evacuates else ()), action)
     words = [word.partition("=")[0] for word in context.meta[ARGUMENTS]]
     wrong = [name for name in _OWN if is_given(values[name]) and name not in allowed]
     if wrong:

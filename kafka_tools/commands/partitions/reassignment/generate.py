@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.partitions.planning.summary import PlanSummary
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import Rows
 
@@ -41,15 +42,29 @@ def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
 
     With named topics the proposal contains all their partitions, as in Kafka. Otherwise it contains only changed ones.
     """
-    broker_ids = None if asked.broker_list is None else read_broker_list(asked.broker_list)
     if asked.planning.is_kafkas:
+        broker_ids = None if asked.broker_list is None else read_broker_list(asked.broker_list)
         assert asked.topics is not None and broker_ids is not None
         now = current.replicas_of_topics(admin, asked.topics)
         log_dirs = current.log_dirs_of(admin, now)
         proposed = striped(now, usable_brokers(admin, broker_ids, asked.rack_aware), asked.seed)
         return _shown(_Proposal(now, log_dirs, proposed), asked.say)
+    proposal, summary = _planned(admin, asked)
+    return _shown(proposal, asked.say)._replace(summary=summary.row())
+
+
+def reassignment_file(admin: AdminClient, asked: ProposalOrder) -> str | None:
+    """The reassignment file of a plan, to execute it immediately. None if nothing has to move."""
+    proposal, _ = _planned(admin, asked)
+    moved = {key: replicas for key, replicas in proposal.proposed.items() if replicas != proposal.now[key]}
+    return reassignment_text(moved, proposal.new_dirs) if moved else None
+
+
+def _planned(admin: AdminClient, asked: ProposalOrder) -> tuple[_Proposal, PlanSummary]:
+    """The plan of a strategy of ours. Its summary is printed on stderr."""
     from kafka_tools.commands.partitions.reassignment.strategies import propose
 
+    broker_ids = None if asked.broker_list is None else read_broker_list(asked.broker_list)
     survey, plan, summary = propose(admin, asked, broker_ids)
     facts = survey.facts.partitions
     now = {
@@ -64,7 +79,7 @@ def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
         {ReplicaPlace(*partition, id): path for (partition, id), path in plan.log_dirs.items()},
         {partition: facts[partition].size_bytes for partition in now},
     )
-    return _shown(proposal, asked.say)._replace(summary=summary.row())
+    return proposal, summary
 
 
 class _Proposal(NamedTuple):

@@ -100,7 +100,8 @@ _ADDERS = (
     _option(
         "--evacuate",
         metavar="ID,...",
-        help="Brokers, alive or not, to remove all replicas from. Without --strategy, no other replicas move.",
+        help="Brokers, alive or not, to remove all replicas from. Without --strategy, no other replicas move. "
+        "Can be used with --execute, which then plans by itself.",
     ),
     _option(
         "--replication-factor",
