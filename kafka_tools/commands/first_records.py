@@ -20,6 +20,7 @@ from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.records.batches import batches
+from kafka_tools.records.record import Record
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -40,17 +41,10 @@ MOST_ROUNDS = 50
 """Maximum number of requests for a partition that contains only markers."""
 
 
-class FirstRecord(NamedTuple):
-    """A record: its offset, and its timestamp in ms (-1 if it has none)."""
-
-    offset: int
-    timestamp: int
-
-
 class _Read(NamedTuple):
     """The result of one request: the record, or the offset to continue at. ``is_end``: there is nothing more."""
 
-    record: FirstRecord | None
+    record: Record | None
     next_offset: int
     is_end: bool
 
@@ -106,19 +100,19 @@ def _read(offset: int, records: bytes | bytearray | memoryview, high_watermark: 
             continue
         for record in batch.records(limit_bytes=BATCH_BYTES):
             if record.offset >= offset:
-                return _Read(FirstRecord(record.offset, record.timestamp), next_offset, False)
+                return _Read(record, next_offset, False)
     return _Read(None, next_offset, next_offset >= high_watermark)
 
 
 def first_records(
     admin: Connected, offsets: Mapping[TopicPartition, int], deadline: Deadline | None = None
-) -> Outcomes[TopicPartition, FirstRecord | None]:
+) -> Outcomes[TopicPartition, Record | None]:
     """Partition -> its first record at or after an offset; None if there is no record up to the high watermark.
 
     The error of an offset outside the log is OFFSET_OUT_OF_RANGE.
     """
     deadline = deadline or admin.deadline()
-    found: dict[TopicPartition, Outcome[FirstRecord | None]] = {}
+    found: dict[TopicPartition, Outcome[Record | None]] = {}
     at = dict(offsets)
     for _ in range(MOST_ROUNDS):
         if not at:

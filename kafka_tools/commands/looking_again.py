@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafka_tools.commands import running, standard_streams
 from kafka_tools.commands.options.values import duration_ms
-from kafka_tools.output.rows import Rows, show
+
+if TYPE_CHECKING:
+    from kafka_tools.output.rows import Rows
 
 LOOK_AGAIN = "5s"
 """Default time between two looks."""
@@ -19,7 +21,6 @@ FORMS_OF_A_STREAM = (None, "table", "wide", "jsonl")
 """Forms of ``-o`` that can be printed again and again."""
 CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
-L = TypeVar("L")
 Decorator = Callable[[Any], Any]
 
 
@@ -43,6 +44,8 @@ def check_times(given: Mapping[str, Any], output_format: str | None) -> None:
 
 def redraw(document: Rows, form: str, *, is_first: bool, failed: str) -> None:
     """Print the next table: in place of the last one on a terminal, below it elsewhere."""
+    from kafka_tools.output.rows import show
+
     if form != "jsonl":
         if sys.stdout.isatty():
             sys.stdout.write(CLEAR_SCREEN)

@@ -66,6 +66,12 @@ def _partition_or_topic(row: Row) -> list[Row]:
     return [row | {"item": row["topic"] if number is None else f"{row['topic']}-{number}"}]
 
 
+def _user_of_disks(row: Row) -> list[Row]:
+    """The row, with the partition, topic, directory or broker that it is about as ``item``."""
+    names = [row[name] for name in ("topic", "partition", "broker", "log_dir") if row[name] is not None]
+    return [row | {"item": ":".join(map(str, names))}]
+
+
 def _of_an_entity(row: Row) -> list[Row]:
     """The row, with its entity as a text."""
     return [row | _entity_cells(row["entity"])]
@@ -148,6 +154,10 @@ KINDS: Mapping[str, RowKind] = {
     "reset-offsets": _kind(
         "group topic partition old_offset new_offset skipped repeated result", _PARTITION
     ),
+    "skipped-records": _kind(
+        "group topic partition offset timestamp_ms new_offset saved_in result", _PARTITION,
+        more="key_bytes value_bytes header_count",
+    ),
     # kafka-streams-application-reset
     "application-reset": _kind(
         "group action topic partition old_offset new_offset skipped repeated result", "{item}",
@@ -183,8 +193,8 @@ KINDS: Mapping[str, RowKind] = {
         more="total_bytes usable_bytes cordoned", lines=_each("partitions"),
     ),
     "disk-usage": _kind(
-        "topic partition broker log_dir replicas size_bytes share_percent used_percent", "{topic}{log_dir}",
-        more="total_bytes usable_bytes growth_bytes_per_s full_in_ms",
+        "topic partition broker log_dir replicas size_bytes share_percent used_percent", "{item}",
+        more="total_bytes usable_bytes growth_bytes_per_s full_in_ms", lines=_user_of_disks,
     ),
     # kafka-replica-verification
     "replica-verification": _kind(

@@ -264,6 +264,14 @@ CASES = (
     ),
     Case("share-groups", "--delete-offsets --group jobs --topic orders", "delete_offsets", instead=_SHARE_CALLS),
     Case("consumer-groups", "--describe --group live", "describe"),
+    Case(
+        "consumer-groups", "--group group-{n} --skip one-{n}:0@0", "skip",
+        [
+            "topics --create --topic one-{n} --partitions 1",
+            f"producer-perf-test --topic one-{{n}} {_LOAD}",
+            "consumer-groups --reset-offsets --group group-{n} --topic one-{n} --to-earliest --execute",
+        ],
+    ),
     Case("consumer-groups", "--describe --group live --members", "describe members"),
     Case("consumer-groups", "--describe --group live --lag-by topic", "describe lag_by"),
     Case("consumer-groups", "--describe --group live --state", "describe state"),

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.output.rows import ItemError
 
-ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "validate_regex")
+ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "skip", "validate_regex")
 MODES = (*KAFKAS_MODES, "from_group")
 _RESET = ("reset_offsets",)
 _ALLOWED: dict[str, Sequence[str]] = {
-    "group": ("describe", "delete", "reset_offsets", "delete_offsets", "remove_members"),
+    "group": ("describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "skip"),
     **dict.fromkeys(("member", "instance", "all_members"), ("remove_members",)),
     "all_groups": ("describe", "delete", "reset_offsets"),
     "topic": ("describe", "reset_offsets", "delete_offsets"),
@@ -44,7 +44,8 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "state": ("describe", "list"),
     **dict.fromkeys(lag_options.NAMES, ("describe",)),
     "type": ("list",),
-    "dry_run": _RESET,
+    "dry_run": (*_RESET, "skip"),
+    "save": ("skip",),
     "execute": _RESET,
     "export": _RESET,
     **dict.fromkeys(MODES, _RESET),
@@ -63,6 +64,12 @@ _NOTHING_IS_DONE = (
 @action_option("--reset-offsets", is_flag=True, help="Reset the committed offsets of inactive groups.")
 @action_option("--delete-offsets", is_flag=True, help="Delete the committed offsets of topics.")
 @action_option("--remove-members", is_flag=True, help="Remove members from their group.")
+@action_option(
+    "--skip",
+    metavar="NAME:N@OFFSET",
+    help="Skip one record, such as orders:5@3310: commit the offset after it, but only if it is the next record that "
+    "the group reads.",
+)
 @action_option(
     "--validate-regex",
     metavar="REGEX",
@@ -88,8 +95,17 @@ _NOTHING_IS_DONE = (
 @views(types=True)
 @lag_options.lag_options()
 @new_offsets(*MODES)
-@option("--dry-run", is_flag=True, help="Show the new offsets without committing them. This is the default.")
+@option(
+    "--dry-run",
+    is_flag=True,
+    help="Show the new offsets without committing them. This is the default of --reset-offsets.",
+)
 @option("--execute", is_flag=True, help="Commit the new offsets.")
+@option(
+    "--save",
+    metavar="FILE",
+    help="Append the record to this file before it is skipped, as a line of JSON (with --skip).",
+)
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
 @connection_options()
 @output_options(
@@ -103,6 +119,7 @@ _NOTHING_IS_DONE = (
         "reset_offsets": "reset-offsets",
         "delete_offsets": "deleted-offsets",
         "remove_members": "removed-members",
+        "skip": "skipped-records",
     },
     metrics=True,
 )
@@ -129,6 +146,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         "reset_offsets": _reset,
         "delete_offsets": _delete_offsets,
         "remove_members": _remove_members,
+        "skip": _skip,
     }[action]
     with connection.admin() as admin:
         return run(admin, given, output_format)
@@ -174,6 +192,8 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
             fail("--remove-members needs one --group.")
         if bool(given["member"] or given["instance"]) == given["all_members"]:
             fail("--remove-members needs --member or --instance, or --all-members.")
+    if action == "skip" and len(given["group"]) != 1:
+        fail("--skip needs one --group.")
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
         fail("--delete-offsets needs one --group and --topic.")
     if action == "reset_offsets":
@@ -271,6 +291,13 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     names, unlisted = _groups(admin, given)
     text = group_text.reset_plan
     return resets.run(kind, names, mode, given, output_format, text, warning=warning, unlisted=unlisted)
+
+
+def _skip(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
+    from kafka_tools.commands.groups import skipping
+
+    (group,) = given["group"]
+    return skipping.skip(admin, group, given["skip"], given["save"], output_format, dry_run=given["dry_run"])
 
 
 def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.shown_text import counted
 from kafka_tools.values import ZERO_UUID, TopicPartition, uuid_text
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from kafka_tools.admin.outcomes import Outcome
 
 MIN_ISR = "min.insync.replicas"
+FILTERED = {
+    "under_replicated_partitions": "under-replicated",
+    "under_min_isr_partitions": "under min.insync.replicas",
+    "at_min_isr_partitions": "at min.insync.replicas",
+    "unavailable_partitions": "without a live leader",
+}
+"""Filter -> the partitions that pass it, in words."""
 NEED_CONFIGS = ("under_min_isr_partitions", "at_min_isr_partitions")
 REASSIGNMENTS_SHARE = 0.5
 """Maximum part of the remaining time to wait for the controller, the only source of reassignments. Topics are described
@@ -62,6 +70,16 @@ def describe(
             }
         )
     return Rows("topics", rows, errors)
+
+
+def counts_text(
+    rows: Sequence[Row], described: Mapping[TopicKey, Outcome[TopicDescription]], filters: Sequence[str]
+) -> str:
+    """How many partitions pass the filters, because an empty list may look as if nothing was looked at."""
+    total = sum(len(outcome.value.partitions) for outcome in described.values() if outcome.value is not None)
+    passing = sum(len(row["partitions"]) for row in rows)
+    words = " or ".join(FILTERED[report] for report in filters)
+    return f"{passing} of {counted(total, 'partition', 'partitions')} {words}"
 
 
 def _configs(

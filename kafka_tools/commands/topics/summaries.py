@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
+from kafka_tools.commands import running
 from kafka_tools.commands.groups import rows as group_rows
 from kafka_tools.errors import UnsupportedVersion
 from kafka_tools.output.cells import Row
@@ -15,11 +16,22 @@ from kafka_tools.texts.quantities import bytes_text, span_text
 from kafka_tools.values import TopicPartition, moment_text
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.topics import TopicKey
     from kafka_tools.admin.client import AdminClient, TopicDescription
+    from kafka_tools.admin.outcomes import Outcome
 
 KIND = "topic-summaries"
 _OWN = "DYNAMIC_TOPIC_CONFIG"
 _RETENTION = ("cleanup.policy", "retention.ms", "retention.bytes")
+
+
+def show(admin: AdminClient, described: Mapping[TopicKey, Outcome[TopicDescription]], output_format: str | None) -> int:
+    """Print the summaries of topics, and return the exit status."""
+    errors = [ItemError.of(key, each.error) for key, each in described.items() if each.error is not None]
+    result = summarize(admin, [each.value for each in described.values() if each.value is not None], errors)
+    if output_format is None:
+        running.emit("".join(map(paragraph, running.shown(result.rows))))
+    return running.finish(result, output_format, "cannot read")
 
 
 def summarize(admin: AdminClient, topics: Sequence[TopicDescription], errors: list[ItemError]) -> Rows:

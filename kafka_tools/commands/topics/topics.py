@@ -18,11 +18,9 @@ from kafka_tools.commands.options.connection import ConnectionOptions, connectio
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import key_value
 from kafka_tools.errors import InputError, UsageError
-from kafka_tools.shown_text import counted
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.output.cells import Row
 
 filter_option = section("Filters")
 _TOPIC_COLUMNS = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
@@ -33,12 +31,6 @@ REPORTS = (
     "at_min_isr_partitions",
     "unavailable_partitions",
 )
-_REPORTED = {
-    "under_replicated_partitions": "under-replicated",
-    "under_min_isr_partitions": "under min.insync.replicas",
-    "at_min_isr_partitions": "at min.insync.replicas",
-    "unavailable_partitions": "without a live leader",
-}
 _ALLOWED: dict[str, Sequence[str]] = {
     "topic_id": ("describe",),
     "config": ("create",),
@@ -305,31 +297,17 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
             running.emit(kafka_text.topic_line(told))
         running.emit(kafka_text.partition_lines(told))
     status = running.finish(result, output_format)
-    _tell_counts(result.rows, described, filters, output_format)
-    return status
-
-
-def _tell_counts(rows: Sequence[Row], described: Any, filters: Sequence[str], output_format: str | None) -> None:
-    """Say how many partitions pass the filters, because an empty list may look as if nothing was looked at."""
     if filters:
-        total = sum(len(topic.partitions) for topic in described.succeeded().values()) if described else 0
-        passing = sum(len(row["partitions"]) for row in rows)
-        words = " or ".join(_REPORTED[report] for report in filters)
-        running.tell(f"{passing} of {counted(total, 'partition', 'partitions')} {words}", output_format)
+        running.tell(topic_rows.counts_text(result.rows, described, filters), output_format)
+    return status
 
 
 def _summarize(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.topics import summaries
-    from kafka_tools.output.rows import ItemError
 
     keys = _described_keys(admin, given)
     outcomes = admin.describe_topics(keys, page_size=given["partition_size_limit_per_response"]) if keys else {}
-    errors = [ItemError.of(key, each.error) for key, each in outcomes.items() if each.error is not None]
-    topics = [each.get() for each in outcomes.values() if each.error is None]
-    result = summaries.summarize(admin, topics, errors)
-    if output_format is None:
-        running.emit("".join(map(summaries.paragraph, running.shown(result.rows))))
-    return running.finish(result, output_format, "cannot read")
+    return summaries.show(admin, outcomes, output_format)
 
 
 def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
@@ -408,5 +386,7 @@ def _outcome_of_each(outcomes: Any, missing: list[str], result: str, verb: str, 
     errors += [ItemError(name, None, f"Topic '{name}' does not exist as expected") for name in missing]
     rows = [{"topic": name, "result": result} for name, outcome in outcomes.items() if outcome.error is None]
     status = running.finish(Rows("changed-topics", rows, errors), output_format, f"cannot {verb}")
+    from kafka_tools.shown_text import counted
+
     running.tell(f"{len(rows)} of {counted(len(rows) + len(errors), 'topic', 'topics')} {result}", output_format)
     return status

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
-from kafka_tools.commands.first_records import FirstRecord, first_records
+from kafka_tools.commands.first_records import first_records
 from kafka_tools.commands.groups import rows as group_rows
-from kafka_tools.errors import AuthorizationFailed, KafkaToolsError
+from kafka_tools.errors import AuthorizationFailed, KafkaToolsError, NetworkError
 from kafka_tools.net.broker_errors import has_code
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol import error_codes
+from kafka_tools.records.record import Record
 from kafka_tools.shown_text import counted
 from kafka_tools.values import TopicPartition
 
@@ -44,7 +45,7 @@ class LagLook(NamedTuple):
 class _Age(NamedTuple):
     """The oldest unread record, or why it is unknown. Both None: there is no unread record, only markers."""
 
-    record: FirstRecord | None
+    record: Record | None
     unknown: str | None = None
 
 
@@ -60,7 +61,7 @@ def look(
     ends = {_key(row): row["log_end_offset"] for row in rows if row["log_end_offset"] is not None}
     stable, failures = _last_stable_offsets(admin, [_key(row) for row in rows if row["lag"]])
     errors += failures
-    ages = _ages(admin, ends, {(_key(row), row["current_offset"]) for row in rows if row["lag"]})
+    ages = _ages(admin, ends, {(_key(row), row["current_offset"]) for row in rows if row["lag"]}, errors)
     return LagLook(at_ms, at_s, [_row(row, stable.get(_key(row)), ages, at_ms) for row in rows], errors)
 
 
@@ -79,7 +80,10 @@ def _last_stable_offsets(
     return {key: value.offset for key, value in outcomes.succeeded().items()}, errors
 
 
-def _ages(admin: AdminClient, ends: Mapping[TopicPartition, int], positions: set[Position]) -> dict[Position, _Age]:
+def _ages(
+    admin: AdminClient, ends: Mapping[TopicPartition, int], positions: set[Position], errors: list[ItemError]
+) -> dict[Position, _Age]:
+    """The oldest unread records. If a broker does not respond, ``errors`` gets an item."""
     found: dict[Position, _Age] = {}
     for key, offset in positions:
         if offset > ends[key]:
@@ -92,6 +96,8 @@ def _ages(admin: AdminClient, ends: Mapping[TopicPartition, int], positions: set
             if has_code(outcome.error, error_codes.OFFSET_OUT_OF_RANGE):
                 out_of_range.append(position)
             elif outcome.error is not None:
+                if isinstance(outcome.error, NetworkError):
+                    errors.append(ItemError.of(f"record {each[key]} of {key}", outcome.error))
                 found[position] = _Age(None, _reason(key, outcome.error))
             elif outcome.value is not None and outcome.value.timestamp < 0:
                 found[position] = _Age(outcome.value, f"record {outcome.value.offset} has no timestamp")
