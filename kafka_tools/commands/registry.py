@@ -116,6 +116,9 @@ COMMANDS: dict[str, Registered] = {
         "Load and measure a cluster, and disturb it: the tasks of Kafka's Trogdor.",
         is_script=False,
     ),
+    "clients": Registered(
+        "toolkit.clients", "List the clients of a cluster: members of groups, producers, transactions.", is_script=False
+    ),
     "doctor": Registered(
         "toolkit.doctor",
         "Find what is wrong with a cluster: brokers, quorum, partitions, disks, groups, transactions, configs.",
@@ -151,6 +154,7 @@ _FAMILIES = {
 }
 """What people want to do -> the folders of commands for it."""
 _OTHER_FAMILIES = {
+    "clients": "look at a cluster",
     "doctor": "look at a cluster",
     "explain": "look at a cluster",
     "load": "measure and test",

@@ -20,6 +20,7 @@ MOMENTS = frozenset(
         "oldest_unread_ms",
         "looked_at_ms",
         "newest_ms",
+        "last_write_ms",
         "timestamp_ms",
         "start_time_ms",
         "end_time_ms",

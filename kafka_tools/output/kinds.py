@@ -273,6 +273,11 @@ KINDS: Mapping[str, RowKind] = {
     "end-to-end-latency": _kind(
         "topic records avg_latency_ms max_latency_ms p50_ms p99_ms p999_ms", "{topic}", more="acks record_size_bytes"
     ),
+    # kafka-tools clients
+    "clients": _kind(
+        "role client_id host group transactional_id producer_id partitions last_write_ms state", "{client_id}",
+        more="member_id group_instance_id topics",
+    ),
     # kafka-client-metrics
     "client-metrics-names": _kind("name", "{name}"),
     "client-metrics": _kind("name configs", "{name}"),

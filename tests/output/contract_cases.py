@@ -305,6 +305,7 @@ CASES = (
     Case("features disable", "--feature kraft.version", instead=_FEATURE_CALLS),
     Case("explain", "25", offline=True),
     Case("doctor", "--round-trip"),
+    Case("clients", ""),
     Case("features version-mapping", "", offline=True),
     Case(
         "features feature-dependencies", "--feature eligible.leader.replicas.version=1 --feature group.version=1",

@@ -147,8 +147,8 @@ def _show(outcomes: Outcomes[TopicPartition, None], election_type: str, form: st
     ]
     errors = [ItemError.of(key, error) for key, error in failed.items()]
     status = running.finish(Rows(KIND, rows, errors), form, "cannot elect a leader of")
-    elected = len(outcomes.succeeded())
-    running.tell(f"elected {elected}, not needed {len(needless)}, failed {len(failed)}", form)
+    count = len(outcomes.succeeded())
+    running.tell(f"elected {count}, not needed {len(needless)}, failed {len(failed)}", form)
     if failed:
         running.note(f"{len(failed)} replica(s) could not be elected")
     return status
