@@ -35,7 +35,7 @@ COMMANDS: dict[str, Registered] = {
     "topics": Registered("topics.topics", "Create, list, describe, alter and delete topics."),
     "configs": Registered("configs.configs", "Change configs for topics, clients, users, brokers dynamically."),
     "scram": Registered("security.scram", "Add, show and delete the SCRAM credentials of users."),
-    "acls": Registered("security.acls", "Add, remove and list access control entries."),
+    "acls": Registered("security.acls", "Add, remove, list and evaluate access control entries."),
     "delegation-tokens": Registered(
         "security.delegation_tokens", "Create, renew, expire and describe delegation tokens."
     ),
@@ -119,6 +119,11 @@ COMMANDS: dict[str, Registered] = {
     "clients": Registered(
         "toolkit.clients", "List the clients of a cluster: members of groups, producers, transactions.", is_script=False
     ),
+    "purge": Registered(
+        "toolkit.purge",
+        "Delete everything with a prefix: topics, groups, ACL entries, users and quotas.",
+        is_script=False,
+    ),
     "doctor": Registered(
         "toolkit.doctor",
         "Find what is wrong with a cluster: brokers, quorum, partitions, disks, groups, transactions, configs.",
@@ -155,6 +160,7 @@ _FAMILIES = {
 """What people want to do -> the folders of commands for it."""
 _OTHER_FAMILIES = {
     "clients": "look at a cluster",
+    "purge": "users and rights",
     "doctor": "look at a cluster",
     "explain": "look at a cluster",
     "load": "measure and test",

@@ -72,6 +72,11 @@ def _user_of_disks(row: Row) -> list[Row]:
     return [row | {"item": ":".join(map(str, names))}]
 
 
+def _client(row: Row) -> list[Row]:
+    """The row, with the member, transactional id or producer id as ``item``."""
+    return [row | {"item": row["member_id"] or row["transactional_id"] or str(row["producer_id"])}]
+
+
 def _of_an_entity(row: Row) -> list[Row]:
     """The row, with its entity as a text."""
     return [row | _entity_cells(row["entity"])]
@@ -275,9 +280,11 @@ KINDS: Mapping[str, RowKind] = {
     ),
     # kafka-tools clients
     "clients": _kind(
-        "role client_id host group transactional_id producer_id partitions last_write_ms state", "{client_id}",
-        more="member_id group_instance_id topics",
+        "role client_id host group transactional_id producer_id partitions last_write_ms state", "{item}",
+        more="member_id group_instance_id topics", lines=_client,
     ),
+    # kafka-tools purge
+    "purged": _kind("kind name details result", "{name}"),
     # kafka-client-metrics
     "client-metrics-names": _kind("name", "{name}"),
     "client-metrics": _kind("name configs", "{name}"),

@@ -306,6 +306,7 @@ CASES = (
     Case("explain", "25", offline=True),
     Case("doctor", "--round-trip"),
     Case("clients", ""),
+    Case("purge", "--prefix made-{n} --dry-run", "", [_MAKE_TOPIC]),
     Case("features version-mapping", "", offline=True),
     Case(
         "features feature-dependencies", "--feature eligible.leader.replicas.version=1 --feature group.version=1",
