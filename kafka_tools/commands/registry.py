@@ -85,6 +85,11 @@ COMMANDS: dict[str, Registered] = {
     "console-share-consumer": Registered(
         "console.share_consumer", "Print the records of a topic that a share group delivers."
     ),
+    "messages": Registered(
+        "console.messages",
+        "Show messages of a topic: a range, the newest, or those that match.",
+        is_script=False,
+    ),
     "producer-perf-test": Registered("performance.producer_perf_test", "Write records, and show rates and latencies."),
     "consumer-perf-test": Registered("performance.consumer_perf_test", "Read records, and show rates."),
     "share-consumer-perf-test": Registered(

@@ -77,6 +77,18 @@ def _client(row: Row) -> list[Row]:
     return [row | {"item": row["member_id"] or row["transactional_id"] or str(row["producer_id"])}]
 
 
+def _with_documents_as_text(row: Row) -> list[Row]:
+    """The row, with a key or value that is a document as JSON text."""
+    import json
+
+    shown = {
+        name: json.dumps(row[name], ensure_ascii=False, separators=(",", ":"))
+        for name in ("key", "value")
+        if isinstance(row[name], dict | list)
+    }
+    return [row | shown]
+
+
 def _of_an_entity(row: Row) -> list[Row]:
     """The row, with its entity as a text."""
     return [row | _entity_cells(row["entity"])]
@@ -190,6 +202,11 @@ KINDS: Mapping[str, RowKind] = {
     "elections": _kind("topic partition election result", _PARTITION),
     # kafka-tools doctor
     "findings": _kind("severity check what evidence", "{check}", more="cause next"),
+    # kafka-tools messages
+    "messages": _kind(
+        "timestamp_ms partition offset key value", "{topic}:{partition}@{offset}",
+        more="topic key_encoding value_encoding headers", lines=_with_documents_as_text,
+    ),
     # kafka-tools explain
     "explanations": _kind("subject name number meaning", "{name}", more="cause facts details next"),
     # kafka-log-dirs

@@ -64,6 +64,10 @@ class Pattern:
         """Whether the pattern matches the whole name."""
         return self._compiled.fullmatch(name.encode("utf-8", "surrogatepass")) is not None
 
+    def is_in(self, text: str) -> bool:
+        """Whether the pattern matches a part of the text."""
+        return self._compiled.search(text.encode("utf-8", "surrogatepass")) is not None
+
 
 def compile_pattern(text: str) -> Pattern:
     """Compile a pattern. Raises InvalidPattern with the reason, and ConfigError if google-re2 is missing."""

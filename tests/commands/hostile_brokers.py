@@ -43,6 +43,8 @@ FURTHER = (
     "kafka-doctor",
     "kafka-doctor -o json --check quorum --check configs --check transactions",
     "kafka-get-offsets --topic-partitions t:0-3,:0",
+    "kafka-messages t",
+    "kafka-messages t --last 3 -o json --where value.a=1",
     "kafka-get-offsets --time max-timestamp -o table",
     "kafka-groups --list -o yaml",
     "kafka-leader-election --election-type UNCLEAN --all-topic-partitions",

@@ -307,6 +307,7 @@ CASES = (
     Case("doctor", "--round-trip"),
     Case("clients", ""),
     Case("purge", "--prefix made-{n} --dry-run", "", [_MAKE_TOPIC]),
+    Case("messages", "__consumer_offsets --last 5"),
     Case("features version-mapping", "", offline=True),
     Case(
         "features feature-dependencies", "--feature eligible.leader.replicas.version=1 --feature group.version=1",

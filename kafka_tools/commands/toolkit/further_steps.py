@@ -19,6 +19,11 @@ def _cluster(place: TourPlace) -> list[Step]:
             "Look for what is wrong with the cluster", "kafka-tools doctor {at}", has(": all is well (1 broker, ")
         ),
         place.step(
+            "Show the newest commit of a group",
+            "kafka-tools messages {at} __consumer_offsets --last 1 --where key.type=1 -o name",
+            has("__consumer_offsets:"),
+        ),
+        place.step(
             "Explain an error code", "kafka-tools explain 19", has("Error 19: NOT_ENOUGH_REPLICAS", "Usual cause:")
         ),
         place.step(
