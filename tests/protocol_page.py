@@ -125,6 +125,8 @@ def _facts(row: registry.Row, api: registry.Api) -> str:
     if row.oldest_since_4 > row.min_version:
         dropped = _range(row.min_version, min(row.oldest_since_4 - 1, row.max_version))
         sentences.append(f"Brokers of Kafka 4 no longer know {dropped}")
+    what = {"reads": "It only reads", "changes": "It changes the cluster", "destroys": "It destroys data"}
+    sentences.append(what[api.request.EFFECT])
     if api.request.RIGHTS:
         rights = ", ".join(f"{operation} on the {kind}" for kind, operation in api.request.RIGHTS.items())
         sentences.append(f"Rights: {rights}")

@@ -137,6 +137,9 @@ COMMANDS: dict[str, Registered] = {
     "explain": Registered(
         "toolkit.explain", "Explain an error code, an API, a config, or the text of an error.", is_script=False
     ),
+    "request": Registered(
+        "toolkit.request", "Send one request of any Kafka API, and print the response.", is_script=False
+    ),
     "tour": Registered(
         "toolkit.tour", "Start the bundled broker, run commands of every family on it, and clean up.", is_script=False
     ),
@@ -168,6 +171,7 @@ _OTHER_FAMILIES = {
     "purge": "users and rights",
     "doctor": "look at a cluster",
     "explain": "look at a cluster",
+    "request": "look at a cluster",
     "load": "measure and test",
     "broker": "measure and test",
     "tour": "measure and test",

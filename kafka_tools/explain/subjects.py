@@ -55,6 +55,7 @@ def api(row: registry.Row) -> Explanation:
     facts = {"versions": f"{row.min_version} to {row.max_version}" + (", the newest unstable" * row.latest_unstable)}
     if row.oldest_since_4 > row.min_version:
         facts["versions of Kafka 4"] = f"{row.oldest_since_4} to {row.max_version}"
+    facts["effect"] = f"{request.EFFECT} data" if request.EFFECT == "destroys" else request.EFFECT
     if request.RIGHTS:
         facts["rights"] = ", ".join(f"{operation} on the {kind}" for kind, operation in request.RIGHTS.items())
     meaning = " ".join([purpose(row.stem), *(" ".join(part.split()) for part in head.strip().split("\n\n")[1:])])

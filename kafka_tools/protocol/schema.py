@@ -12,7 +12,7 @@ import uuid as _uuid
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar, cast, overload
+from typing import Any, ClassVar, Literal, TypeVar, cast, overload
 
 from kafka_tools.protocol.fields import NO_VERSIONS, Field, Versions
 from kafka_tools.protocol.secrets import shown_value
@@ -222,23 +222,29 @@ class ApiMessage(Message):
         cls.API_KEY = key
 
 
+Effect = Literal["reads", "changes", "destroys"]
+
+
 class Request(ApiMessage):
     """A request of a client. Its definition says to which node; each call of the admin client has a lookup.
 
     ``rights``: kind of resource ("topic", "group", "cluster", "transactional id", "delegation token") -> the operation
     that the sender must be allowed on it, or a phrase if there is a choice. As in Kafka's documentation, "Operations
     and Resources on Protocols". Every kind with an ..._AUTHORIZATION_FAILED in the definition has one. ``dropped``:
-    the versions that brokers no longer know since Kafka 4.0 (KIP-896).
+    the versions that brokers no longer know since Kafka 4.0 (KIP-896). ``effect``: whether the request reads, changes
+    what can be changed back, or destroys. Requests of group members and producers change, too.
     """
 
     __slots__ = ()
     RIGHTS: ClassVar[Mapping[str, str]] = {}
     DROPPED: ClassVar[Versions] = NO_VERSIONS
+    EFFECT: ClassVar[Effect]
 
     def __init_subclass__(
-        cls, *, rights: Mapping[str, str] | None = None, dropped: str | None = None, **rest: Any
+        cls, *, effect: Effect, rights: Mapping[str, str] | None = None, dropped: str | None = None, **rest: Any
     ) -> None:
         super().__init_subclass__(**rest)
+        cls.EFFECT = effect
         cls.RIGHTS = rights or {}
         cls.DROPPED = Versions.parse(dropped)
 

@@ -41,6 +41,8 @@ FURTHER = (
     "kafka-delete-records --topic t --before 2020-01-01 --dry-run",
     "kafka-delete-records --topic t --before end -o json",
     "kafka-doctor",
+    "kafka-request Metadata {}",
+    'kafka-request DescribeGroups {"groups":["g"]} --node 2',
     "kafka-doctor -o json --check quorum --check configs --check transactions",
     "kafka-get-offsets --topic-partitions t:0-3,:0",
     "kafka-messages t",

@@ -38,6 +38,7 @@ PREPARED = (
 )
 FURTHER = (
     "doctor -o json",
+    "request DescribeCluster",
     "configs --describe --topic orders --all -o json",
     "configs --describe --entity-type groups",
     "acls --list -o json",

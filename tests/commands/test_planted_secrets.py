@@ -27,6 +27,7 @@ from tests.output.contract_cases import CASES, FAILING
 pytestmark = pytest.mark.xdist_group("planted secrets")  # one broker for all of them
 
 OWN_WORDS = {
+    "request": "DescribeCluster",
     "dump-log": "--files {folder}/client.properties --print-data-log",
     "storage info": "--config {folder}/client.properties",
     "storage format": "--config {folder}/client.properties --cluster-id x --add-scram SCRAM-SHA-256=[name=a,b]",

@@ -54,6 +54,7 @@ OWN_FORMS = {
     "verifiable-consumer": "prints events, as Kafka's",
     "broker": "runs until it is stopped",
     "load": "text, and json of its own, schemas/load-report.v1.schema.json",
+    "request": "prints the response as it is, JSON by Kafka's definitions",
     "tour": "shows the other commands",
     "completion": "prints a script for a shell",
     "install-scripts": "writes files",

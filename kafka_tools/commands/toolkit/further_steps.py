@@ -24,6 +24,11 @@ def _cluster(place: TourPlace) -> list[Step]:
             has("__consumer_offsets:"),
         ),
         place.step(
+            "Send one request as JSON, and see what the broker answers",
+            "kafka-tools request {at} DescribeCluster",
+            has(f'"clusterId": "{place.cluster_id}"'),
+        ),
+        place.step(
             "Explain an error code", "kafka-tools explain 19", has("Error 19: NOT_ENOUGH_REPLICAS", "Usual cause:")
         ),
         place.step(

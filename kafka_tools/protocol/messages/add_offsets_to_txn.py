@@ -32,7 +32,12 @@ from kafka_tools.protocol.schema import Request, Response, int16, int32, int64, 
 
 
 class AddOffsetsToTxnRequest(
-    Request, key=25, versions="0-4", flexible="3+", rights={"transactional id": "Write", "group": "Read"}
+    Request,
+    key=25,
+    effect="changes",
+    versions="0-4",
+    flexible="3+",
+    rights={"transactional id": "Write", "group": "Read"},
 ):
     transactional_id = string()
     # The id that InitProducerId assigned. Another one leads to INVALID_PRODUCER_ID_MAPPING.

@@ -43,6 +43,7 @@ class Topic(Struct):
 class AddPartitionsToTxnRequest(
     Request,
     key=24,
+    effect="changes",
     versions="0-5",
     flexible="3+",
     rights={"transactional id": "Write", "topic": "Write", "cluster": "ClusterAction"},

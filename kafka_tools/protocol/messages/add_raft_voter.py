@@ -21,7 +21,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, uint16, uuid
 
 
-class AddRaftVoterRequest(Request, key=80, versions="0-1", flexible="0+", rights={"cluster": "Alter"}):
+class AddRaftVoterRequest(
+    Request, key=80, effect="changes", versions="0-1", flexible="0+", rights={"cluster": "Alter"}
+):
     # Null: not known, and not checked. Any other id leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string(nullable="0+")
     # How long the leader may take to add the voter, in milliseconds. Then it answers REQUEST_TIMED_OUT.

@@ -14,7 +14,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, int64
 
 
-class AllocateProducerIdsRequest(Request, key=67, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+class AllocateProducerIdsRequest(
+    Request, key=67, effect="changes", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     # The broker that needs the ids.
     broker_id = int32()
     # The epoch that the controller assigned when the broker registered. Another one leads to STALE_BROKER_EPOCH.

@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, float64, int16, int32, string
 
 
-class AlterClientQuotasRequest(Request, key=49, versions="0-1", flexible="1+", rights={"cluster": "AlterConfigs"}):
+class AlterClientQuotasRequest(
+    Request, key=49, effect="changes", versions="0-1", flexible="1+", rights={"cluster": "AlterConfigs"}
+):
     class EntryData(Struct):
         class EntityData(Struct):
             # user, client-id or ip. An ip does not combine with the other types.

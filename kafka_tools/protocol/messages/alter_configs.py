@@ -31,6 +31,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 class AlterConfigsRequest(
     Request,
     key=33,
+    effect="changes",
     versions="0-2",
     flexible="2+",
     rights={"topic": "AlterConfigs", "cluster": "AlterConfigs", "group": "AlterConfigs"},

@@ -29,7 +29,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 
 
 class AlterPartitionRequest(
-    Request, key=56, versions="0-3", dropped="0-1", flexible="0+", rights={"cluster": "ClusterAction"}
+    Request, key=56, effect="changes", versions="0-3", dropped="0-1", flexible="0+", rights={"cluster": "ClusterAction"}
 ):
     # The leader that sends the request.
     broker_id = int32()

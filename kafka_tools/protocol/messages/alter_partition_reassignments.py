@@ -20,7 +20,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string
 
 
-class AlterPartitionReassignmentsRequest(Request, key=45, versions="0-1", flexible="0+", rights={"cluster": "Alter"}):
+class AlterPartitionReassignmentsRequest(
+    Request, key=45, effect="changes", versions="0-1", flexible="0+", rights={"cluster": "Alter"}
+):
     # How long the controller may take, in milliseconds. Then it answers REQUEST_TIMED_OUT. It does not wait for the
     # replicas to move.
     timeout_ms = int32(default=60000)

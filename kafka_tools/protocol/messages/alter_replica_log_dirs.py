@@ -23,7 +23,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class AlterReplicaLogDirsRequest(
-    Request, key=34, versions="0-2", dropped="0", flexible="2+", rights={"cluster": "Alter"}
+    Request, key=34, effect="changes", versions="0-2", dropped="0", flexible="2+", rights={"cluster": "Alter"}
 ):
     class AlterReplicaLogDir(Struct):
         # Absolute path of the target directory, as in the broker's log.dirs.

@@ -23,7 +23,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class AlterShareGroupOffsetsRequest(
-    Request, key=91, versions="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
+    Request, key=91, effect="changes", versions="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
 ):
     group_id = string()
 

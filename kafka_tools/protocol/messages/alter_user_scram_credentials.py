@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_, int8, int16, int32, string
 
 
-class AlterUserScramCredentialsRequest(Request, key=51, versions="0", flexible="0+", rights={"cluster": "Alter"}):
+class AlterUserScramCredentialsRequest(
+    Request, key=51, effect="changes", versions="0", flexible="0+", rights={"cluster": "Alter"}
+):
     class ScramCredentialDeletion(Struct):
         # The user whose credential to delete.
         name = string()

@@ -23,7 +23,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class ApiVersionsRequest(Request, key=18, versions="0-5", flexible="3+"):
+class ApiVersionsRequest(Request, key=18, effect="reads", versions="0-5", flexible="3+"):
     # Name of the client library. Brokers show it in metrics and logs. Letters, digits, - and . only.
     client_software_name = string(versions="3+", ignorable=True)
     # Version of the client library. Letters, digits, - and . only.

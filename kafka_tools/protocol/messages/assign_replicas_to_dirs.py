@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, uuid
 
 
-class AssignReplicasToDirsRequest(Request, key=73, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+class AssignReplicasToDirsRequest(
+    Request, key=73, effect="changes", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     # The broker whose replicas these are.
     broker_id = int32()
     # The epoch that the controller assigned when the broker registered. Another one leads to STALE_BROKER_EPOCH.

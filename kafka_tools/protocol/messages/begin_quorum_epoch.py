@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uint16, uuid
 
 
-class BeginQuorumEpochRequest(Request, key=53, versions="0-1", flexible="1+", rights={"cluster": "ClusterAction"}):
+class BeginQuorumEpochRequest(
+    Request, key=53, effect="changes", versions="0-1", flexible="1+", rights={"cluster": "ClusterAction"}
+):
     # Null: not known, and not checked. Any other id leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string(nullable="0+", default=None)
     # The voter that should receive the request. A node with another id answers INVALID_VOTER_KEY. -1: not checked.

@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, array, boolean, int16, int32, int64, uuid
 
 
-class BrokerHeartbeatRequest(Request, key=63, versions="0-2", flexible="0+", rights={"cluster": "ClusterAction"}):
+class BrokerHeartbeatRequest(
+    Request, key=63, effect="changes", versions="0-2", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     broker_id = int32()
     # The epoch that the controller assigned when the broker registered. Another one leads to STALE_BROKER_EPOCH.
     broker_epoch = int64(default=-1)

@@ -35,7 +35,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class BrokerRegistrationRequest(Request, key=62, versions="0-4", flexible="0+", rights={"cluster": "ClusterAction"}):
+class BrokerRegistrationRequest(
+    Request, key=62, effect="changes", versions="0-4", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     broker_id = int32()
     # Must be the controller's cluster id. Any other one leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string()

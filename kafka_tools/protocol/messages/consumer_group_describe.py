@@ -35,7 +35,7 @@ from kafka_tools.protocol.schema import (
 
 
 class ConsumerGroupDescribeRequest(
-    Request, key=69, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+    Request, key=69, effect="reads", versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
 ):
     # Groups of this coordinator. An id of a classic group leads to GROUP_ID_NOT_FOUND.
     group_ids = array(string())

@@ -32,7 +32,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ConsumerGroupHeartbeatRequest(
-    Request, key=68, versions="0-1", flexible="0+", rights={"group": "Read", "topic": "Describe"}
+    Request, key=68, effect="changes", versions="0-1", flexible="0+", rights={"group": "Read", "topic": "Describe"}
 ):
     group_id = string()
     # From v1 the member creates a random UUID and keeps it. In v0: empty when joining, then as the coordinator

@@ -20,7 +20,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class ControlledShutdownRequest(Request, key=7, versions="0-3", flexible="3+", rights={"cluster": "ClusterAction"}):
+class ControlledShutdownRequest(
+    Request, key=7, effect="changes", versions="0-3", flexible="3+", rights={"cluster": "ClusterAction"}
+):
     # The broker that wants to stop.
     broker_id = int32()
     # The epoch of the broker's registration in ZooKeeper. -1: not known, and not checked.

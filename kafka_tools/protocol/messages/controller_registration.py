@@ -13,7 +13,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, uint16, uuid
 
 
-class ControllerRegistrationRequest(Request, key=70, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+class ControllerRegistrationRequest(
+    Request, key=70, effect="changes", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     # Node id of the controller that registers.
     controller_id = int32()
     # A random id, new each time the process starts.

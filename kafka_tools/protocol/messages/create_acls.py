@@ -22,7 +22,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class CreateAclsRequest(Request, key=30, versions="0-3", dropped="0", flexible="2+", rights={"cluster": "Alter"}):
+class CreateAclsRequest(
+    Request, key=30, effect="changes", versions="0-3", dropped="0", flexible="2+", rights={"cluster": "Alter"}
+):
     class AclCreation(Struct):
         # 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user.
         resource_type = int8()

@@ -24,7 +24,13 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_
 
 
 class CreateDelegationTokenRequest(
-    Request, key=38, versions="0-3", dropped="0", flexible="2+", rights={"delegation token": "CreateTokens on the user"}
+    Request,
+    key=38,
+    effect="changes",
+    versions="0-3",
+    dropped="0",
+    flexible="2+",
+    rights={"delegation token": "CreateTokens on the user"},
 ):
     # User, with owner_principal_name. Null or empty: the client is the owner.
     owner_principal_type = string(versions="3+", nullable="3+")

@@ -27,7 +27,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string
 
 
-class CreatePartitionsRequest(Request, key=37, versions="0-3", flexible="2+", rights={"topic": "Alter"}):
+class CreatePartitionsRequest(
+    Request, key=37, effect="changes", versions="0-3", flexible="2+", rights={"topic": "Alter"}
+):
     class Topic(Struct):
         name = string(map_key=True)
         # Total number of partitions afterwards. Not more than now leads to INVALID_PARTITIONS.

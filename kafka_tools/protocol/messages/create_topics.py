@@ -39,6 +39,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 class CreateTopicsRequest(
     Request,
     key=19,
+    effect="changes",
     versions="0-7",
     dropped="0-1",
     flexible="5+",

@@ -25,7 +25,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class DeleteGroupsRequest(Request, key=42, versions="0-3", flexible="2+", rights={"group": "Delete"}):
+class DeleteGroupsRequest(
+    Request, key=42, effect="destroys", versions="0-3", flexible="2+", rights={"group": "Delete"}
+):
     # Groups of this coordinator. Their committed offsets are deleted as well.
     groups_names = array(string())
 

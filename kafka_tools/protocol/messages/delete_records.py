@@ -23,7 +23,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class DeleteRecordsRequest(Request, key=21, versions="0-2", flexible="2+", rights={"topic": "Delete"}):
+class DeleteRecordsRequest(
+    Request, key=21, effect="destroys", versions="0-2", flexible="2+", rights={"topic": "Delete"}
+):
     class Topic(Struct):
         name = string()
 

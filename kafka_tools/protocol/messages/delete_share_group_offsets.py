@@ -24,7 +24,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DeleteShareGroupOffsetsRequest(
-    Request, key=92, versions="0", flexible="0+", rights={"group": "Delete", "topic": "Read"}
+    Request, key=92, effect="destroys", versions="0", flexible="0+", rights={"group": "Delete", "topic": "Read"}
 ):
     group_id = string()
 

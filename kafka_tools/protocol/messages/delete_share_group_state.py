@@ -16,7 +16,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
 
 
-class DeleteShareGroupStateRequest(Request, key=86, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+class DeleteShareGroupStateRequest(
+    Request, key=86, effect="destroys", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     group_id = string()
 
     class DeleteStateData(Struct):

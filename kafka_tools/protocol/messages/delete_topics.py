@@ -28,7 +28,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
 
 
-class DeleteTopicsRequest(Request, key=20, versions="0-6", dropped="0", flexible="4+", rights={"topic": "Delete"}):
+class DeleteTopicsRequest(
+    Request, key=20, effect="destroys", versions="0-6", dropped="0", flexible="4+", rights={"topic": "Delete"}
+):
     class DeleteTopicState(Struct):
         # Name of the topic to delete. Null: use the topic id.
         name = string(versions="6+", nullable="6+", default=None)

@@ -19,7 +19,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class DescribeAclsRequest(Request, key=29, versions="0-3", dropped="0", flexible="2+", rights={"cluster": "Describe"}):
+class DescribeAclsRequest(
+    Request, key=29, effect="reads", versions="0-3", dropped="0", flexible="2+", rights={"cluster": "Describe"}
+):
     # 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user.
     resource_type_filter = int8()
     # Null: any name.

@@ -19,7 +19,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class DescribeClientQuotasRequest(
-    Request, key=48, versions="0-1", flexible="1+", rights={"cluster": "DescribeConfigs"}
+    Request, key=48, effect="reads", versions="0-1", flexible="1+", rights={"cluster": "DescribeConfigs"}
 ):
     class ComponentData(Struct):
         # user, client-id or ip. An ip does not combine with the other types.

@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class DescribeClusterRequest(Request, key=60, versions="0-2", flexible="0+", rights={"cluster": "Describe"}):
+class DescribeClusterRequest(
+    Request, key=60, effect="reads", versions="0-2", flexible="0+", rights={"cluster": "Describe"}
+):
     # True: fill cluster_authorized_operations in the response.
     include_cluster_authorized_operations = boolean()
     # 1 brokers, 2 controllers. A broker knows no controllers, and a controller no brokers.

@@ -29,6 +29,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 class DescribeConfigsRequest(
     Request,
     key=32,
+    effect="reads",
     versions="0-4",
     dropped="0",
     flexible="4+",

@@ -18,7 +18,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_, int16, int32, int64, string
 
 
-class DescribeDelegationTokenRequest(Request, key=41, versions="0-3", dropped="0", flexible="2+"):
+class DescribeDelegationTokenRequest(Request, key=41, effect="reads", versions="0-3", dropped="0", flexible="2+"):
     class Owner(Struct):
         principal_type = string()
         principal_name = string()

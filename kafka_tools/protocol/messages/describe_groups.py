@@ -24,7 +24,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, bytes_, int16, int32, string
 
 
-class DescribeGroupsRequest(Request, key=15, versions="0-6", flexible="5+", rights={"group": "Describe"}):
+class DescribeGroupsRequest(
+    Request, key=15, effect="reads", versions="0-6", flexible="5+", rights={"group": "Describe"}
+):
     # Groups of this coordinator.
     groups = array(string())
     # True: fill authorized_operations in the response.

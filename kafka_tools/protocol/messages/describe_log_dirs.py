@@ -20,7 +20,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class DescribeLogDirsRequest(
-    Request, key=35, versions="0-5", dropped="0", flexible="2+", rights={"cluster": "Describe"}
+    Request, key=35, effect="reads", versions="0-5", dropped="0", flexible="2+", rights={"cluster": "Describe"}
 ):
     class DescribableLogDirTopic(Struct):
         topic = string(map_key=True)

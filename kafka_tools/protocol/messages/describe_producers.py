@@ -15,7 +15,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class DescribeProducersRequest(Request, key=61, versions="0", flexible="0+", rights={"topic": "Read"}):
+class DescribeProducersRequest(Request, key=61, effect="reads", versions="0", flexible="0+", rights={"topic": "Read"}):
     class TopicRequest(Struct):
         name = string()
         partition_indexes = array(int32())

@@ -19,7 +19,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uint16, uuid
 
 
-class DescribeQuorumRequest(Request, key=55, versions="0-2", flexible="0+", rights={"cluster": "Describe"}):
+class DescribeQuorumRequest(
+    Request, key=55, effect="reads", versions="0-2", flexible="0+", rights={"cluster": "Describe"}
+):
     class TopicData(Struct):
         # Always __cluster_metadata.
         topic_name = string()

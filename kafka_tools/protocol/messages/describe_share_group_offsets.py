@@ -25,7 +25,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DescribeShareGroupOffsetsRequest(
-    Request, key=90, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+    Request, key=90, effect="reads", versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
 ):
     class RequestGroup(Struct):
         group_id = string()

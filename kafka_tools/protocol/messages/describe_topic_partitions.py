@@ -17,7 +17,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, struct, uuid
 
 
-class DescribeTopicPartitionsRequest(Request, key=75, versions="0", flexible="0+", rights={"topic": "Describe"}):
+class DescribeTopicPartitionsRequest(
+    Request, key=75, effect="reads", versions="0", flexible="0+", rights={"topic": "Describe"}
+):
     class TopicRequest(Struct):
         name = string()
 

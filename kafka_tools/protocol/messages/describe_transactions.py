@@ -18,7 +18,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class DescribeTransactionsRequest(
-    Request, key=65, versions="0", flexible="0+", rights={"transactional id": "Describe"}
+    Request, key=65, effect="reads", versions="0", flexible="0+", rights={"transactional id": "Describe"}
 ):
     # Ids of this coordinator. Empty: none are described.
     transactional_ids = array(string())

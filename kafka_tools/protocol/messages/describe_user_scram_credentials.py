@@ -13,7 +13,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class DescribeUserScramCredentialsRequest(Request, key=50, versions="0", flexible="0+", rights={"cluster": "Describe"}):
+class DescribeUserScramCredentialsRequest(
+    Request, key=50, effect="reads", versions="0", flexible="0+", rights={"cluster": "Describe"}
+):
     class UserName(Struct):
         name = string()
 

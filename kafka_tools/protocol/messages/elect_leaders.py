@@ -23,7 +23,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class ElectLeadersRequest(Request, key=43, versions="0-2", flexible="2+", rights={"cluster": "Alter"}):
+class ElectLeadersRequest(
+    Request, key=43, effect="changes", versions="0-2", flexible="2+", rights={"cluster": "Alter"}
+):
     # 0 preferred: the first replica of the assignment. 1 unclean: any live replica if no in-sync one is alive, which
     # can lose records.
     election_type = int8(versions="1+")

@@ -31,7 +31,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, boolean, int16, int32, int64, string
 
 
-class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+", rights={"transactional id": "Write"}):
+class EndTxnRequest(
+    Request, key=26, effect="changes", versions="0-5", flexible="3+", rights={"transactional id": "Write"}
+):
     transactional_id = string()
     # The id that InitProducerId assigned. Another one leads to INVALID_PRODUCER_ID_MAPPING.
     producer_id = int64()

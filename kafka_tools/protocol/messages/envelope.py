@@ -15,7 +15,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16
 
 
-class EnvelopeRequest(Request, key=58, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+class EnvelopeRequest(
+    Request, key=58, effect="changes", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     # The request of the client as it came: its header, then its body.
     request_data = bytes_()
     # The client's principal, encoded by the principal builder. Kafka's own uses DefaultPrincipalData.

@@ -22,7 +22,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16, int32, int64
 
 
-class ExpireDelegationTokenRequest(Request, key=40, versions="0-2", dropped="0", flexible="2+"):
+class ExpireDelegationTokenRequest(Request, key=40, effect="changes", versions="0-2", dropped="0", flexible="2+"):
     # The HMAC of the token, as CreateDelegationToken returned it. An unknown one leads to DELEGATION_TOKEN_NOT_FOUND.
     hmac = bytes_(secret=True)
     # When the token shall expire, in milliseconds from now, but not after its limit. Below 0: delete it immediately.

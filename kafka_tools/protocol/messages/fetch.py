@@ -66,7 +66,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class FetchRequest(Request, key=1, versions="0-18", dropped="0-3", flexible="12+", rights={"topic": "Read"}):
+class FetchRequest(
+    Request, key=1, effect="reads", versions="0-18", dropped="0-3", flexible="12+", rights={"topic": "Read"}
+):
     # Sent by KRaft nodes to controllers. Null: not known, and not checked. Any other id leads to
     # INCONSISTENT_CLUSTER_ID.
     cluster_id = string(versions="12+", nullable="12+", default=None, tag=0, ignorable=True)

@@ -36,7 +36,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class FetchSnapshotRequest(Request, key=59, versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}):
+class FetchSnapshotRequest(
+    Request, key=59, effect="reads", versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     # Null: not known, and not checked. Any other id leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string(nullable="0+", default=None, tag=0)
     # Node id of the sender. -1: none.

@@ -29,6 +29,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, 
 class FindCoordinatorRequest(
     Request,
     key=10,
+    effect="reads",
     versions="0-6",
     flexible="3+",
     rights={"group": "Describe", "transactional id": "Describe", "cluster": "ClusterAction"},

@@ -15,7 +15,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, array, boolean, int8, int16, int32, string, uuid
 
 
-class GetTelemetrySubscriptionsRequest(Request, key=71, versions="0", flexible="0+"):
+class GetTelemetrySubscriptionsRequest(Request, key=71, effect="reads", versions="0", flexible="0+"):
     # Zero: the first request of a client. Later requests send the id from the response.
     client_instance_id = uuid()
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
-class HeartbeatRequest(Request, key=12, versions="0-4", flexible="4+", rights={"group": "Read"}):
+class HeartbeatRequest(Request, key=12, effect="changes", versions="0-4", flexible="4+", rights={"group": "Read"}):
     group_id = string()
     # The generation from the last JoinGroup response. Another one leads to ILLEGAL_GENERATION.
     generation_id = int32()

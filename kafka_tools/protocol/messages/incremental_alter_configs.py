@@ -32,6 +32,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 class IncrementalAlterConfigsRequest(
     Request,
     key=44,
+    effect="changes",
     versions="0-1",
     flexible="1+",
     rights={"topic": "AlterConfigs", "cluster": "AlterConfigs", "group": "AlterConfigs"},

@@ -40,6 +40,7 @@ from kafka_tools.protocol.schema import Request, Response, boolean, int16, int32
 class InitProducerIdRequest(
     Request,
     key=22,
+    effect="changes",
     versions="0-6",
     flexible="2+",
     latest_unstable=True,

@@ -19,7 +19,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class InitializeShareGroupStateRequest(
-    Request, key=83, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+    Request, key=83, effect="changes", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
 ):
     group_id = string()
 

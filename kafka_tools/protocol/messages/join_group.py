@@ -36,7 +36,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, bytes_, int16, int32, string
 
 
-class JoinGroupRequest(Request, key=11, versions="0-9", flexible="6+", rights={"group": "Read"}):
+class JoinGroupRequest(Request, key=11, effect="changes", versions="0-9", flexible="6+", rights={"group": "Read"}):
     group_id = string()
     # The coordinator removes a member that sends no heartbeat for this long, in milliseconds.
     session_timeout_ms = int32()

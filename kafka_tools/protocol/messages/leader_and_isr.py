@@ -66,7 +66,9 @@ class PartitionState(Struct):
     leader_recovery_state = int8(versions="6+")
 
 
-class LeaderAndIsrRequest(Request, key=4, versions="0-7", flexible="4+", rights={"cluster": "ClusterAction"}):
+class LeaderAndIsrRequest(
+    Request, key=4, effect="changes", versions="0-7", flexible="4+", rights={"cluster": "ClusterAction"}
+):
     # Node id of the controller that sends the request.
     controller_id = int32()
     # True: a KRaft controller sends the request, during the migration from ZooKeeper.

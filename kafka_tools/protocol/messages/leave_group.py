@@ -25,7 +25,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class LeaveGroupRequest(Request, key=13, versions="0-5", flexible="4+", rights={"group": "Read"}):
+class LeaveGroupRequest(Request, key=13, effect="changes", versions="0-5", flexible="4+", rights={"group": "Read"}):
     group_id = string()
     # Later versions send members instead.
     member_id = string(versions="0-2")

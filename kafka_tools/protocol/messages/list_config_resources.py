@@ -15,7 +15,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class ListConfigResourcesRequest(Request, key=74, versions="0-1", flexible="0+", rights={"cluster": "DescribeConfigs"}):
+class ListConfigResourcesRequest(
+    Request, key=74, effect="reads", versions="0-1", flexible="0+", rights={"cluster": "DescribeConfigs"}
+):
     # 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group. Empty: all of them.
     resource_types = array(int8(), versions="1+")
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class ListGroupsRequest(Request, key=16, versions="0-5", flexible="3+", rights={"cluster": "Describe"}):
+class ListGroupsRequest(Request, key=16, effect="reads", versions="0-5", flexible="3+", rights={"cluster": "Describe"}):
     # Only groups in these states, such as Stable or Empty. An empty list: all states.
     states_filter = array(string(), versions="4+")
     # Only groups of these types: classic, consumer, share, streams. An empty list: all types.

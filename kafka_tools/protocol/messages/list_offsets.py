@@ -42,7 +42,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string
 
 
-class ListOffsetsRequest(Request, key=2, versions="0-11", dropped="0", flexible="6+", rights={"topic": "Describe"}):
+class ListOffsetsRequest(
+    Request, key=2, effect="reads", versions="0-11", dropped="0", flexible="6+", rights={"topic": "Describe"}
+):
     # Broker id of a follower. -1: a client.
     replica_id = int32()
     # Which end timestamp -1 asks for. 0: the high watermark. 1: the last stable offset.

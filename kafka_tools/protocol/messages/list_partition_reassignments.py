@@ -13,7 +13,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class ListPartitionReassignmentsRequest(Request, key=46, versions="0", flexible="0+", rights={"cluster": "Describe"}):
+class ListPartitionReassignmentsRequest(
+    Request, key=46, effect="reads", versions="0", flexible="0+", rights={"cluster": "Describe"}
+):
     # How long the controller may take, in milliseconds. Then the answer is REQUEST_TIMED_OUT.
     timeout_ms = int32(default=60000)
 

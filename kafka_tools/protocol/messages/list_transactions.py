@@ -18,7 +18,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class ListTransactionsRequest(Request, key=66, versions="0-2", flexible="0+"):
+class ListTransactionsRequest(Request, key=66, effect="reads", versions="0-2", flexible="0+"):
     # Only transactions in these states, such as Ongoing. An empty list: all states.
     state_filters = array(string())
     # Only transactions of these producers. An empty list: all producers.

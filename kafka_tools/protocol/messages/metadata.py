@@ -40,7 +40,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class MetadataRequest(
-    Request, key=3, versions="0-13", flexible="9+", rights={"topic": "Describe", "cluster": "Describe"}
+    Request, key=3, effect="reads", versions="0-13", flexible="9+", rights={"topic": "Describe", "cluster": "Describe"}
 ):
     class RequestTopic(Struct):
         # From v12 a topic can be asked for by id. Zero: by name.

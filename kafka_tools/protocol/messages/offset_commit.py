@@ -43,7 +43,13 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class OffsetCommitRequest(
-    Request, key=8, versions="0-10", dropped="0-1", flexible="8+", rights={"group": "Read", "topic": "Read"}
+    Request,
+    key=8,
+    effect="changes",
+    versions="0-10",
+    dropped="0-1",
+    flexible="8+",
+    rights={"group": "Read", "topic": "Read"},
 ):
     group_id = string()
     # Generation of a classic member, epoch of a consumer group member (v9). -1: a commit from outside the group.

@@ -20,7 +20,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class OffsetDeleteRequest(Request, key=47, versions="0", rights={"group": "Delete", "topic": "Read"}):
+class OffsetDeleteRequest(
+    Request, key=47, effect="destroys", versions="0", rights={"group": "Delete", "topic": "Read"}
+):
     # A group that does not exist leads to GROUP_ID_NOT_FOUND.
     group_id = string()
 

@@ -36,7 +36,13 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class OffsetFetchRequest(
-    Request, key=9, versions="0-10", dropped="0", flexible="6+", rights={"group": "Describe", "topic": "Describe"}
+    Request,
+    key=9,
+    effect="reads",
+    versions="0-10",
+    dropped="0",
+    flexible="6+",
+    rights={"group": "Describe", "topic": "Describe"},
 ):
     # Later versions send groups instead.
     group_id = string(versions="0-7")

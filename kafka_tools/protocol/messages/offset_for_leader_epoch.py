@@ -28,6 +28,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class OffsetForLeaderEpochRequest(
     Request,
     key=23,
+    effect="reads",
     versions="0-4",
     dropped="0-1",
     flexible="4+",

@@ -74,6 +74,7 @@ from kafka_tools.protocol.schema import (
 class ProduceRequest(
     Request,
     key=0,
+    effect="changes",
     versions="0-13",
     flexible="9+",
     rights={"topic": "Write", "transactional id": "Write", "cluster": "IdempotentWrite"},

@@ -17,7 +17,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, boolean, bytes_, int8, int16, int32, uuid
 
 
-class PushTelemetryRequest(Request, key=72, versions="0", flexible="0+"):
+class PushTelemetryRequest(Request, key=72, effect="reads", versions="0", flexible="0+"):
     # The id from GetTelemetrySubscriptions. Zero leads to INVALID_REQUEST.
     client_instance_id = uuid()
     # The value from GetTelemetrySubscriptions. An outdated one leads to UNKNOWN_SUBSCRIPTION_ID.

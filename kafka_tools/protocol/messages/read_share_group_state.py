@@ -17,7 +17,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
-class ReadShareGroupStateRequest(Request, key=84, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+class ReadShareGroupStateRequest(
+    Request, key=84, effect="reads", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     group_id = string()
 
     class ReadStateData(Struct):

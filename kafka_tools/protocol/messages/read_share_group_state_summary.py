@@ -20,7 +20,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ReadShareGroupStateSummaryRequest(
-    Request, key=87, versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}
+    Request, key=87, effect="reads", versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}
 ):
     group_id = string()
 

@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string, uuid
 
 
-class RemoveRaftVoterRequest(Request, key=81, versions="0", flexible="0+", rights={"cluster": "Alter"}):
+class RemoveRaftVoterRequest(
+    Request, key=81, effect="destroys", versions="0", flexible="0+", rights={"cluster": "Alter"}
+):
     # Null: not known, and not checked. Any other id leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string(nullable="0+")
     # Node id of the controller to remove.

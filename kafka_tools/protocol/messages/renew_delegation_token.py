@@ -21,7 +21,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16, int32, int64
 
 
-class RenewDelegationTokenRequest(Request, key=39, versions="0-2", dropped="0", flexible="2+"):
+class RenewDelegationTokenRequest(Request, key=39, effect="changes", versions="0-2", dropped="0", flexible="2+"):
     # HMAC of the token, which CreateDelegationToken returned.
     hmac = bytes_(secret=True)
     # How long the token shall live from now on, in milliseconds. -1: as long as delegation.token.expiry.time.ms says,

@@ -19,7 +19,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16, int64, string
 
 
-class SaslAuthenticateRequest(Request, key=36, versions="0-2", flexible="2+"):
+class SaslAuthenticateRequest(Request, key=36, effect="reads", versions="0-2", flexible="2+"):
     # Message of the SASL mechanism. For PLAIN it contains the password.
     auth_bytes = bytes_(secret=True)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, array, int16, string
 
 
-class SaslHandshakeRequest(Request, key=17, versions="0-1"):
+class SaslHandshakeRequest(Request, key=17, effect="reads", versions="0-1"):
     # PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER, or one of a plugin.
     mechanism = string()
 

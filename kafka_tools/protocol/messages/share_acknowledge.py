@@ -44,7 +44,13 @@ from kafka_tools.protocol.schema import (
 
 
 class ShareAcknowledgeRequest(
-    Request, key=79, versions="0-2", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
+    Request,
+    key=79,
+    effect="changes",
+    versions="0-2",
+    dropped="0",
+    flexible="0+",
+    rights={"group": "Read", "topic": "Read"},
 ):
     # The share group of the member. Null: consumers never send it.
     group_id = string(nullable="0+", default=None)

@@ -52,7 +52,13 @@ from kafka_tools.protocol.schema import (
 
 
 class ShareFetchRequest(
-    Request, key=78, versions="0-2", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
+    Request,
+    key=78,
+    effect="changes",
+    versions="0-2",
+    dropped="0",
+    flexible="0+",
+    rights={"group": "Read", "topic": "Read"},
 ):
     # The share group of the member. Null: consumers never send it.
     group_id = string(nullable="0+", default=None)

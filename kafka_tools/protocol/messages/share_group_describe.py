@@ -23,7 +23,13 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class ShareGroupDescribeRequest(
-    Request, key=77, versions="0-1", dropped="0", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+    Request,
+    key=77,
+    effect="reads",
+    versions="0-1",
+    dropped="0",
+    flexible="0+",
+    rights={"group": "Describe", "topic": "Describe"},
 ):
     # Groups of this coordinator. An id of another type of group leads to GROUP_ID_NOT_FOUND.
     group_ids = array(string())

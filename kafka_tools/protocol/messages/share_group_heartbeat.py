@@ -26,7 +26,13 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ShareGroupHeartbeatRequest(
-    Request, key=76, versions="0-1", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Describe"}
+    Request,
+    key=76,
+    effect="changes",
+    versions="0-1",
+    dropped="0",
+    flexible="0+",
+    rights={"group": "Read", "topic": "Describe"},
 ):
     # Empty leads to INVALID_REQUEST.
     group_id = string()

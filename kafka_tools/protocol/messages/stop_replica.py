@@ -22,7 +22,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class StopReplicaRequest(Request, key=5, versions="0-4", flexible="2+", rights={"cluster": "ClusterAction"}):
+class StopReplicaRequest(
+    Request, key=5, effect="destroys", versions="0-4", flexible="2+", rights={"cluster": "ClusterAction"}
+):
     # Node id of the controller that sends the request.
     controller_id = int32()
     # True: a KRaft controller sends the request, during the migration from ZooKeeper.

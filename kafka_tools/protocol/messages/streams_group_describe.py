@@ -36,7 +36,7 @@ from kafka_tools.protocol.schema import (
 
 
 class StreamsGroupDescribeRequest(
-    Request, key=89, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+    Request, key=89, effect="reads", versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
 ):
     # Groups of this coordinator. An id of another type of group leads to GROUP_ID_NOT_FOUND.
     group_ids = array(string())

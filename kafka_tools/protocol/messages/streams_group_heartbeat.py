@@ -82,6 +82,7 @@ class TaskIds(Struct):
 class StreamsGroupHeartbeatRequest(
     Request,
     key=88,
+    effect="changes",
     versions="0-1",
     flexible="0+",
     rights={"group": "Read", "topic": "Describe"},

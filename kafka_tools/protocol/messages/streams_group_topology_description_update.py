@@ -22,7 +22,7 @@ from kafka_tools.protocol.schema import Request, Response, int16, int32, string,
 
 
 class StreamsGroupTopologyDescriptionUpdateRequest(
-    Request, key=93, versions="0", flexible="0+", rights={"group": "Read"}
+    Request, key=93, effect="changes", versions="0", flexible="0+", rights={"group": "Read"}
 ):
     # Empty leads to INVALID_REQUEST.
     group_id = string()

@@ -29,7 +29,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_, int16, int32, string
 
 
-class SyncGroupRequest(Request, key=14, versions="0-5", flexible="4+", rights={"group": "Read"}):
+class SyncGroupRequest(Request, key=14, effect="changes", versions="0-5", flexible="4+", rights={"group": "Read"}):
     # Empty leads to INVALID_GROUP_ID.
     group_id = string()
     # The generation from the JoinGroup response. Another one leads to ILLEGAL_GENERATION.

@@ -44,6 +44,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class TxnOffsetCommitRequest(
     Request,
     key=28,
+    effect="changes",
     versions="0-6",
     flexible="3+",
     rights={"transactional id": "Write", "group": "Read", "topic": "Read"},

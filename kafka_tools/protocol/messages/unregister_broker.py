@@ -16,7 +16,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
-class UnregisterBrokerRequest(Request, key=64, versions="0", flexible="0+", rights={"cluster": "Alter"}):
+class UnregisterBrokerRequest(
+    Request, key=64, effect="destroys", versions="0", flexible="0+", rights={"cluster": "Alter"}
+):
     # A broker that is not registered leads to BROKER_ID_NOT_REGISTERED.
     broker_id = int32()
 

@@ -17,7 +17,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
-class UnregisterControllerRequest(Request, key=94, versions="0", flexible="0+", rights={"cluster": "Alter"}):
+class UnregisterControllerRequest(
+    Request, key=94, effect="destroys", versions="0", flexible="0+", rights={"cluster": "Alter"}
+):
     # A controller that is not registered leads to CONTROLLER_ID_NOT_REGISTERED.
     controller_id = int32()
 

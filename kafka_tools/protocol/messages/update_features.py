@@ -21,7 +21,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class UpdateFeaturesRequest(Request, key=57, versions="0-2", flexible="0+", rights={"cluster": "Alter"}):
+class UpdateFeaturesRequest(
+    Request, key=57, effect="changes", versions="0-2", flexible="0+", rights={"cluster": "Alter"}
+):
     # How long the controller may take, in milliseconds. Then the answer is REQUEST_TIMED_OUT.
     timeout_ms = int32(default=60000)
 

@@ -56,7 +56,9 @@ class PartitionState(Struct):
     offline_replicas = array(int32(), versions="4+", ignorable=True)
 
 
-class UpdateMetadataRequest(Request, key=6, versions="0-8", flexible="6+", rights={"cluster": "ClusterAction"}):
+class UpdateMetadataRequest(
+    Request, key=6, effect="changes", versions="0-8", flexible="6+", rights={"cluster": "ClusterAction"}
+):
     # Node id of the controller that sends the request.
     controller_id = int32()
     # True: a KRaft controller sends the request, during the migration from ZooKeeper.

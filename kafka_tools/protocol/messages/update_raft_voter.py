@@ -21,7 +21,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, struct, uint16, uuid
 
 
-class UpdateRaftVoterRequest(Request, key=82, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+class UpdateRaftVoterRequest(
+    Request, key=82, effect="changes", versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     # Null: not known, and not checked. Any other id leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string(nullable="0+")
     # Epoch of the leader that the voter follows. An older one leads to FENCED_LEADER_EPOCH, a newer one to

@@ -33,7 +33,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class VoteRequest(Request, key=52, versions="0-2", flexible="0+", rights={"cluster": "ClusterAction"}):
+class VoteRequest(
+    Request, key=52, effect="changes", versions="0-2", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     # Null: not known, and not checked. Any other id leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string(nullable="0+", default=None)
     # The voter that should receive the request. A node with another id answers INVALID_VOTER_KEY. -1: not checked.

@@ -22,7 +22,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
-class WriteShareGroupStateRequest(Request, key=85, versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}):
+class WriteShareGroupStateRequest(
+    Request, key=85, effect="changes", versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     group_id = string()
 
     class WriteStateData(Struct):

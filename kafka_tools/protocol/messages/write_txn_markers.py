@@ -29,7 +29,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, int64, string
 
 
-class WriteTxnMarkersRequest(Request, key=27, versions="0-2", dropped="0", flexible="1+", rights={"cluster": "Alter"}):
+class WriteTxnMarkersRequest(
+    Request, key=27, effect="changes", versions="0-2", dropped="0", flexible="1+", rights={"cluster": "Alter"}
+):
     class WritableTxnMarker(Struct):
         # Producer whose transaction ends.
         producer_id = int64()
