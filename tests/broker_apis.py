@@ -30,7 +30,9 @@ REASONS = (
 """Why an API of Kafka's broker is not served, by its stem."""
 NOT_FOR_CLIENTS = "used between brokers and controllers, or removed in Kafka 4"
 RECEIVED = ("get_telemetry_subscriptions", "push_telemetry")
-WITH_A_RECEIVER = "Kafka serves it only with a plugin that receives client metrics; the bundled broker does not"
+WITH_A_RECEIVER = (
+    "Kafka serves it only with a plugin that receives client metrics; the bundled broker is its own receiver"
+)
 
 Range = tuple[int, int]
 
@@ -50,6 +52,8 @@ def reason(stem: str, their: Range | None, our: Range | None) -> str | None:
     """Why the two are not the same; None if nobody has said."""
     if their is not None and our is not None and our[0] < their[0] and our[1] == their[1]:
         return OLDER
+    if their is None and our is not None and stem in RECEIVED:
+        return WITH_A_RECEIVER
     if their is not None and our is None:
         return next((why for pattern, why in REASONS if re.fullmatch(pattern, stem)), None)
     return None
@@ -71,7 +75,7 @@ def page() -> dict[Path, str]:
     ]
     for row in registry.rows():
         their, our = theirs().get(row.key), ours().get(row.key)
-        why = "" if their or our else WITH_A_RECEIVER if row.stem in RECEIVED else NOT_FOR_CLIENTS
+        why = "" if their or our else NOT_FOR_CLIENTS
         if their != our:
             why = f"{reason(row.stem, their, our)}"
         name = f"[{row.name}](protocol.md{anchor(row)})"

@@ -82,7 +82,7 @@ REASONS = (
      "one thread serves all requests; other limits bound the memory"),
     (r".*purgatory\.purge\..*|producer\.id\.expiration\.check\..*|log\.flush\.(start\.)?offset\.checkpoint\..*",
      "it is done immediately, or together with other periodic work"),
-    (r"metric\.reporters|metrics\..*|kafka\.metrics\..*|telemetry\..*", "metrics need no config; see metrics.md"),
+    (r"metric\.reporters|metrics\..*|kafka\.metrics\..*", "metrics need no config; see metrics.md"),
     (r"socket\.(send|receive)\..*|socket\.listen\..*|socket\.connection\.setup\..*",
      "the operating system's sizes and times apply"),
     (r".*\.class(\.name|\.path)?|security\.providers|ssl\.(engine|keymanager|provider|protocol|secure|trustmanager)\b.*",

@@ -19,6 +19,10 @@ class Connection:
         self.client_host = client_host
         self.kafka_host = host_address(client_host)
         """``client_host`` as Kafka spells it, as in ACLs and in descriptions of groups."""
+        self.client_port = 0
+        """The client's port, 0 if it is unknown."""
+        self.software_name = self.software_version = "unknown"
+        """The client's library, from ApiVersions v3 and later (KIP-511)."""
         self.principal = "User:ANONYMOUS"
         self.protocol = "PLAINTEXT"
         """The listener's security protocol."""

@@ -39,6 +39,7 @@ from kafka_tools.broker_embedded.security.acls import Acls
 from kafka_tools.broker_embedded.security.delegation_tokens import DelegationTokens
 from kafka_tools.broker_embedded.security.scram_credentials import Credentials
 from kafka_tools.broker_embedded.slices import Slices
+from kafka_tools.broker_embedded.telemetry.instances import ClientTelemetry
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError
@@ -116,6 +117,7 @@ class Core:
         if self.group_commit is not None:
             self.group_commit.on_lost = self.disk_watch.look
         self.fetch_sessions = FetchSessions(self.configs)
+        self.telemetry = ClientTelemetry(self.configs, self.timers, self.counts.telemetry)
         self.topics = TopicChanges(self.cluster, self.journal, self.configs, self.partitions, self.timers, self.slices)
         self.runtime = Runtime(
             self.journal, self.cluster, self.configs, self.features, self.partitions, self.topics, self.purgatory,

@@ -96,6 +96,8 @@ class ConfigStore:
         """Called with the name of a topic whose configs have changed."""
         self.on_broker_changed: list[Callable[[], None]] = []
         """Called after a broker config has changed."""
+        self.on_client_metrics_changed: list[Callable[[], None]] = []
+        """Called after a subscription to client metrics has changed."""
         self.running_checks: list[Callable[[Mapping[str, str]], None]] = []
         """Called with all new configs before a broker config changes. Raises ConfigError to refuse the change."""
         self._set: dict[tuple[int, str], Mapping[str, str]] = {}
@@ -258,3 +260,6 @@ class ConfigStore:
         if resource_type == TOPIC:
             for topic_changed in self.on_topic_changed:
                 topic_changed(name)
+        elif resource_type == CLIENT_METRICS:
+            for subscription_changed in self.on_client_metrics_changed:
+                subscription_changed()

@@ -23,6 +23,7 @@ VERSIONS = (0, 5)
 AUTHORIZE = ()
 
 _NAMES_NODE = 5
+_MOST_CHARACTERS = 256
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -35,6 +36,8 @@ def handle(call: Call) -> ApiVersionsResponse:
             raise bad_request()
         if call.version >= _NAMES_NODE:
             _check_node(call)
+        call.connection.software_name = request.client_software_name[:_MOST_CHARACTERS]
+        call.connection.software_version = request.client_software_version[:_MOST_CHARACTERS]
     keys = [
         ApiVersionsResponse.ApiVersion(api_key=key, min_version=handler.min_version, max_version=handler.max_version)
         for key, handler in sorted(load_handlers(call.broker.release).items())

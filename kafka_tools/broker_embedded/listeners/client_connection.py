@@ -110,6 +110,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         id = f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}"
         self.connection = Connection(id, self.listener, peer[0])
         self.ip = self.connection.client_host
+        self.connection.client_port = peer[1]
         self.connection.local_host = local[0]
         self.connection.protocol = self._endpoint.protocol
         security = self._shared.settings.security.get(self._endpoint.name)
@@ -192,6 +193,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._parked = None
         if self._penalty is not None:
             self._penalty.cancel()
+        if self.connection is not None:
+            self._shared.telemetry.disconnected(self.connection.id)
         self.connection = None
         unlink(self._transport)
         self._transport, self._fd = Gone(), -1

@@ -56,6 +56,7 @@ class Shared:
         configs = core.configs
         self.clock = core.clock
         self.counts = core.counts
+        self.telemetry = core.telemetry
         self.timers = core.timers
         self.configs = configs
         self.dispatcher = dispatcher

@@ -76,7 +76,6 @@ ABSENT: tuple[tuple[str, str], ...] = (
     ("kafka.server:type=SnapshotEmitter,*", _NOT_TIMED),
     ("kafka.server:type=app-info*#*ommit*d", "It is the commit of Kafka's source."),
     ("kafka.server:type=app-info,client-id=*", _ONE_PROCESS),
-    ("kafka.server:type=client-metrics", "The broker does not serve pushed client metrics (KIP-714)."),
     ("kafka.server:type=group-coordinator-metrics,protocol=share", _NO_SHARE),
     ("kafka.server:type=group-coordinator-metrics,protocol=streams", _NO_STREAMS),
     ("kafka.server:type=group-coordinator-metrics,state=NotReady", _NO_STREAMS),

@@ -91,6 +91,13 @@ class GroupCounts(SampledCounts):
     expirations: int
 
 
+class TelemetryCounts(SampledCounts):
+    """What clients that push metrics did."""
+
+    __slots__ = ("unknown_subscriptions",)
+    unknown_subscriptions: int
+
+
 class Counts:
     """The counters of one broker since its start. ``exists`` says whether a topic exists."""
 
@@ -104,6 +111,7 @@ class Counts:
         """The keys of the APIs that the broker serves."""
         self.expired_fetches = EventCount(self.periods)
         self.groups = GroupCounts()
+        self.telemetry = TelemetryCounts()
         self.listeners: dict[str, ListenerCounts] = {}
 
     def look(self, now_s: float) -> None:
@@ -114,6 +122,7 @@ class Counts:
             self.requests.tick()
             now_ms = int(now_s * 1000)
             self.groups.sample(now_ms)
+            self.telemetry.sample(now_ms)
             for listener in self.listeners.values():
                 listener.sample(now_ms)
 

@@ -12,6 +12,7 @@ from kafka_tools.broker_embedded.metrics.tables.coordinators import group_beans,
 from kafka_tools.broker_embedded.metrics.tables.listeners import listener_beans
 from kafka_tools.broker_embedded.metrics.tables.partitions import directory_beans, partition_beans, replica_beans
 from kafka_tools.broker_embedded.metrics.tables.requests import request_beans, topic_beans, waiting_beans
+from kafka_tools.broker_embedded.metrics.tables.telemetry import pushed_beans, telemetry_beans
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
@@ -34,6 +35,8 @@ def all_beans(core: Core, shared: Shared | None) -> Beans:
     yield from metadata_beans(core)
     yield from group_beans(core)
     yield from islice(quota_beans(core), MOST_CLIENTS)
+    yield from telemetry_beans(core)
+    yield from pushed_beans(core)
     yield from listener_beans(core, shared)
     yield from directory_beans(core)
     yield from process_beans(core)
