@@ -39,6 +39,8 @@ PREPARED = (
 FURTHER = (
     "doctor -o json",
     "request DescribeCluster",
+    "clients",
+    "purge --prefix orders --dry-run",
     "configs --describe --topic orders --all -o json",
     "configs --describe --entity-type groups",
     "acls --list -o json",

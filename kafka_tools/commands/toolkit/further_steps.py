@@ -28,6 +28,12 @@ def _cluster(place: TourPlace) -> list[Step]:
             "kafka-tools request {at} DescribeCluster",
             has(f'"clusterId": "{place.cluster_id}"'),
         ),
+        place.step("List the clients of the cluster", "kafka-tools clients {at} -o json", has('"data": [')),
+        place.step(
+            "Show what a purge would delete",
+            "kafka-tools purge {at} --prefix orders --dry-run -o name",
+            has("orders"),
+        ),
         place.step(
             "Explain an error code", "kafka-tools explain 19", has("Error 19: NOT_ENOUGH_REPLICAS", "Usual cause:")
         ),
