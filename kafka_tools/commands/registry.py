@@ -90,6 +90,7 @@ COMMANDS: dict[str, Registered] = {
         "Show messages of a topic: a range, the newest, or those that match.",
         is_script=False,
     ),
+    "produce": Registered("console.produce", "Write a record to a topic, or the records of a file.", is_script=False),
     "producer-perf-test": Registered("performance.producer_perf_test", "Write records, and show rates and latencies."),
     "consumer-perf-test": Registered("performance.consumer_perf_test", "Read records, and show rates."),
     "share-consumer-perf-test": Registered(

@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 _GROUP_SETTINGS = {"group.id", "group.instance.id", "group.protocol", "group.remote.assignor"}
 
 
+class UnknownTopic(InputError):
+    """A topic that does not exist. The hint has similar names."""
+
+
 def partition_count(admin: AdminClient, topic: str) -> int:
-    """The number of partitions. Raises InputError, with similar names, for a topic that does not exist."""
+    """The number of partitions. Raises UnknownTopic, with similar names, for a topic that does not exist."""
     outcome = admin.describe_topics([topic])[topic]
     error = outcome.error
     if isinstance(error, BrokerError) and error.code.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
         from kafka_tools.texts.near_names import did_you_mean
 
         known = [listing.name for listing in admin.list_topics()]
-        raise InputError(
+        raise UnknownTopic(
             f"topic '{topic}' does not exist",
             hint=did_you_mean([topic], known) or "kafka-topics --list shows the topics",
         )

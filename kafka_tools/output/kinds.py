@@ -207,6 +207,8 @@ KINDS: Mapping[str, RowKind] = {
         "timestamp_ms partition offset key value", "{topic}:{partition}@{offset}",
         more="topic key_encoding value_encoding headers", lines=_with_documents_as_text,
     ),
+    # kafka-tools produce
+    "produced": _kind("topic partition offset timestamp_ms", "{topic}:{partition}@{offset}"),
     # kafka-tools explain
     "explanations": _kind("subject name number meaning", "{name}", more="cause facts details next"),
     # kafka-log-dirs

@@ -46,6 +46,7 @@ FURTHER = (
     "kafka-doctor -o json --check quorum --check configs --check transactions",
     "kafka-get-offsets --topic-partitions t:0-3,:0",
     "kafka-messages t",
+    "kafka-produce t -k k -v v",
     "kafka-messages t --last 3 -o json --where value.a=1",
     "kafka-get-offsets --time max-timestamp -o table",
     "kafka-groups --list -o yaml",

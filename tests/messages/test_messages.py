@@ -54,11 +54,11 @@ def broker() -> Iterator[EmbeddedBroker]:
                     "orders", value.encode(), key=b"k-%d" % number, headers=headers,
                     timestamp_ms=START_MS + number * 1000,
                 )  # fmt: skip
-            for key, value in (
+            for key, data in (
                 (None, b"\xff\x00"), (b"gone", None), (b"\x00\x00\x00\x07", b"7"), (b"esc", b"\x1b[2J\nx"),
                 (b"deep", b"[" * 5000), (b"list", b'{"a":[{"b":null},{"b":"x y"}]}'),
             ):  # fmt: skip
-                producer.send("odd", value, key=key, headers=[("h", b"\xfe"), ("h", None)])
+                producer.send("odd", data, key=key, headers=[("h", b"\xfe"), ("h", None)])
             producer.flush()
         yield broker
 

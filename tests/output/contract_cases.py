@@ -309,6 +309,7 @@ CASES = (
     Case("clients", ""),
     Case("purge", "--prefix made-{n} --dry-run", "", [_MAKE_TOPIC]),
     Case("messages", "__consumer_offsets --last 5"),
+    Case("produce", "orders -k k1 -v v1 -H a=b"),
     Case("features version-mapping", "", offline=True),
     Case(
         "features feature-dependencies", "--feature eligible.leader.replicas.version=1 --feature group.version=1",
