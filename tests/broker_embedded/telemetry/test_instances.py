@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.configs.store import CLIENT_METRICS
 from kafka_tools.broker_embedded.connection import Connection
+from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.metrics.tables.telemetry import telemetry_beans
 from kafka_tools.broker_embedded.telemetry import pushed
 from kafka_tools.broker_embedded.telemetry.instances import ClientTelemetry
@@ -20,6 +22,7 @@ from kafka_tools.protocol.messages.push_telemetry import PushTelemetryRequest
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from kafka_tools.records.compression import compress
 from tests.broker_embedded.memory_broker import MemoryBroker
+from tests.broker_embedded.wire_client import WireClient
 
 ZERO = uuid.UUID(int=0)
 CLIENTS = "kafka.server:type=client-metrics"
@@ -196,3 +199,18 @@ def test_without_the_package_pushes_are_counted_and_logged_once(
         assert [push(broker, ask(broker), b"x") for _ in range(2)] == [0, 0]
     assert [client.undecoded for client in broker.core.telemetry.pushed.clients().values()] == [1, 1]
     assert caplog.text.count("only counted: decoding needs a package (pip install it)") == 1
+
+
+def test_a_connection_that_closes_takes_its_instance_along() -> None:
+    with EmbeddedBroker() as broker:
+        with WireClient(broker.bootstrap_servers) as client:
+            client.call(GetTelemetrySubscriptionsRequest(client_instance_id=ZERO), 0)
+            assert broker.metrics()[CLIENTS]["instance-count"] == 1
+        while broker.metrics()[CLIENTS]["instance-count"]:  # until the broker has noticed; the suite's timeout ends it
+            pass
+
+
+def test_releases_before_4_0_do_not_offer_it() -> None:
+    keys = {GetTelemetrySubscriptionsRequest.API_KEY, PushTelemetryRequest.API_KEY}
+    assert keys <= set(load_handlers("4.0"))
+    assert not keys & set(load_handlers("3.9"))
