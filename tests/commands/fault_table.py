@@ -37,6 +37,7 @@ COMMANDS = (
     "kafka-configs --alter --entity-type users --entity-name u --add-config producer_byte_rate=1000",
     "kafka-scram --delete SCRAM-SHA-256 --username u",
     "kafka-acls --list",
+    "kafka-acls --who --operation Read --topic t",
     "kafka-acls --add --allow-principal User:a --operation Read --topic t",
     "kafka-delegation-tokens --describe",
     "kafka-delegation-tokens --create --max-life-time-period -1",
@@ -56,6 +57,7 @@ COMMANDS = (
     "kafka-get-offsets --topic t",
     "kafka-leader-election --election-type PREFERRED --topic t --partition 0",
     "kafka-log-dirs --describe",
+    "kafka-log-dirs --by topic",
     "kafka-reassign-partitions --list",
     "kafka-reassign-partitions --execute --reassignment-json-file plan.json",
     "kafka-reassign-partitions --generate --topics-to-move-json-file topics.json --broker-list 1",
@@ -75,6 +77,7 @@ COMMANDS = (
     "kafka-transactions describe-producers --topic t --partition 0",
     "kafka-transactions abort --topic t --partition 0 --producer-id 1 --producer-epoch 0 --coordinator-epoch 0",
     "kafka-transactions find-hanging --topic t",
+    "kafka-transactions find-hanging",
     "kafka-transactions force-terminate --transactional-id x",
     "kafka-client-metrics --list",
 )

@@ -60,7 +60,9 @@ def answer(admin: AdminClient, given: Mapping[str, Any], action: str, form: str 
         rows = _without_repetition(rows)
     if authorizer.super_users is None and authorizer.is_on is not False:
         running.note("the brokers do not show super.users, whose principals may do everything")
-    if form is None:
+    if form is None and not rows:
+        running.emit(f"{_of_nobody(authorizer)}\n")
+    elif form is None:
         running.emit("".join(f"{_sentence(row)}\n" for row in running.shown(rows)))
     status = running.show_rows(KIND, rows, form)
     allowed = sum(row["allowed"] for row in rows)
@@ -70,6 +72,15 @@ def answer(admin: AdminClient, given: Mapping[str, Any], action: str, form: str 
         )
         return status
     return status if allowed == len(rows) else running.FAILED
+
+
+def _of_nobody(authorizer: Authorizer) -> str:
+    """The answer to ``--who`` if no entry names anybody."""
+    if authorizer.is_on is False:
+        return "everyone: the brokers have no authorizer"
+    if authorizer.without_entries:
+        return "everyone: no entry applies, and allow.everyone.if.no.acl.found is true"
+    return "nobody that an entry names: no entry applies"
 
 
 def _operations(typed: Sequence[str], resource: ResourcePattern) -> list[str]:

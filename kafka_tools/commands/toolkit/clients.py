@@ -112,12 +112,17 @@ def _writers(admin: AdminClient, wanted: set[str]) -> tuple[list[Row], list[Item
 
     partitions, errors = _partitions(admin, wanted)
     found: dict[int, dict[TopicPartition, ProducerState]] = {}
+    old: UnsupportedVersion | None = None
     for at in range(0, len(partitions), PARTITIONS_AT_ONCE):
         for key, outcome in admin.describe_producers(partitions[at : at + PARTITIONS_AT_ONCE]).items():
-            if outcome.error is not None:
+            if isinstance(outcome.error, UnsupportedVersion):
+                old = outcome.error
+            elif outcome.error is not None:
                 errors.append(ItemError.of(key, outcome.error))
             for producer in outcome.value or ():
                 found.setdefault(producer.producer_id, {})[key] = producer
+    if old is not None:
+        running.note(f"producers are left out: {old}", *filter(None, [old.hint]))
     listed: dict[int, TransactionListing] = {}
     for node, each in admin.list_transactions().items():
         if each.error is not None and not isinstance(each.error, UnsupportedVersion):

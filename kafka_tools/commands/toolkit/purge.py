@@ -95,8 +95,10 @@ def command(prefix: str, dry_run: bool, force: bool, connection: ConnectionOptio
 def find(admin: AdminClient, prefix: str) -> Belongings:
     """Find what belongs to a prefix."""
     from kafka_tools.admin.outcomes import Outcomes
-    from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
+    from kafka_tools.net.broker_errors import has_code
     from kafka_tools.output.rows import ItemError
+    from kafka_tools.protocol import error_codes
     from kafka_tools.protocol.enums import INTERNAL_TOPICS
 
     unknown: list[ItemError] = []
@@ -105,7 +107,9 @@ def find(admin: AdminClient, prefix: str) -> Belongings:
         try:
             return ask()
         except KafkaToolsError as error:
-            if not _is_absent(error):
+            if isinstance(error, UnsupportedVersion):
+                running.note(f"{what} are left out: {error}")
+            elif not has_code(error, error_codes.SECURITY_DISABLED):
                 unknown.append(ItemError.of(what, error))
             return otherwise
 
@@ -126,15 +130,6 @@ def find(admin: AdminClient, prefix: str) -> Belongings:
         {entity: values for entity, values in quotas.items() if _names_prefix(entity, prefix)},
         unknown,
     )
-
-
-def _is_absent(error: KafkaToolsError) -> bool:
-    """Whether the cluster has nothing of the kind: no authorizer, or a release before the API."""
-    from kafka_tools.errors import UnsupportedVersion
-    from kafka_tools.net.broker_errors import has_code
-    from kafka_tools.protocol import error_codes
-
-    return isinstance(error, UnsupportedVersion) or has_code(error, error_codes.SECURITY_DISABLED)
 
 
 def _groups(admin: AdminClient, groups: Iterable[Any], unknown: list[ItemError]) -> dict[str, tuple[str, str]]:

@@ -15,6 +15,7 @@ from kafka_tools.admin.client import AclBinding, AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.security.acls import AclEntry, Acls
 from kafka_tools.commands import running
+from kafka_tools.commands.security import questions
 from kafka_tools.commands.security.decisions import Authorizer, decide
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, PatternType
 
@@ -200,6 +201,13 @@ def test_who_lists_everybody_that_entries_name(run: Run) -> None:
         ("User:alice", None, "secret"): False,
         ("User:*", None, "secret"): True,
     }
+
+
+def test_who_is_not_silent_if_no_entry_applies(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--who", "--operation", "Read", "--topic", "unnamed")
+    assert run(*words)[:2] == (0, "nobody that an entry names: no entry applies\n")
+    assert questions._of_nobody(Authorizer(False)) == "everyone: the brokers have no authorizer"
+    assert questions._of_nobody(ON._replace(without_entries=True)).startswith("everyone: no entry applies")
 
 
 @pytest.mark.parametrize(
