@@ -89,21 +89,21 @@ class Decoders:
 
     def is_plain(self, field: str) -> bool:
         """Whether the bytes of a key or value are compared as they are."""
-        return self._names[field] in ("text", "auto", None) and not self._uses_internal(field)
+        return self._names[field] in ("text", "auto", None) and not self.uses_internal(field)
 
     def of(self, record: ConsumedRecord, field: str) -> Decoded:
         """The key or value of a record."""
         data = record.key if field == "key" else record.value
         if data is None:
             return None, None
-        if self._uses_internal(field):
+        if self.uses_internal(field):
             document = self._internal(record)
             return _auto(data) if document is None else (document[field], INTERNAL)
         return DECODERS[self._names[field] or "auto"](data)
 
     def document(self, record: ConsumedRecord, field: str) -> Any:
         """The key or value as a document, for paths; None if it is no JSON."""
-        if self._uses_internal(field):
+        if self.uses_internal(field):
             document = self._internal(record)
             return None if document is None else document[field]
         data = record.key if field == "key" else record.value
@@ -114,7 +114,8 @@ class Decoders:
         """The value of a header."""
         return (None, None) if value is None else self._header(value)
 
-    def _uses_internal(self, field: str) -> bool:
+    def uses_internal(self, field: str) -> bool:
+        """Whether a record of one of Kafka's internal topics is decoded."""
         return self._is_internal and self._names[field] is None
 
     def _internal(self, record: ConsumedRecord) -> dict[str, Any] | None:

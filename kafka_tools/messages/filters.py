@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OPERATORS = ("!=", "<=", ">=", "!~", "==", "=", "<", ">", "~")
 _PART = re.compile(r"\s*(?P<path>[^\s=!<>~]+)\s*(?P<operator>!=|<=|>=|!~|==|=|<|>|~)\s*(?P<value>.*?)\s*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _STEP = re.compile(r"\[(\d{1,9})\]|\.?([^.\[\]]+)")
 _FIELDS = ("key", "value", "header", "partition", "offset", "time")
 FORM = f"PATH OP VALUE, with a path that starts with {', '.join(_FIELDS)}, and one of {' '.join(OPERATORS)}"
@@ -38,6 +39,8 @@ class FilterPart(NamedTuple):
     test: Test
     exact: bytes | None = None
     """The only bytes of the whole field that match, if there are such."""
+    needle: bytes | None = None
+    """Bytes that every matching document contains, unless it has escapes. So most records need no JSON parser."""
 
 
 class Candidate(NamedTuple):
@@ -66,10 +69,11 @@ def parse_part(text: str, now_ms: int) -> FilterPart:
         from kafka_tools.texts.moments import moment_ms
 
         value = str(moment_ms(value, now_ms))
+    is_word = operator == "=" and bool(steps) and _WORD.fullmatch(value) is not None and name in ("key", "value")
     is_whole_text = operator == "=" and not steps and name in ("key", "value") and found["value"] != "null"
     return FilterPart(
         name, steps, operator, _test(operator, value, found["value"] == "null"),
-        value.encode() if is_whole_text else None,
+        value.encode() if is_whole_text else None, value.encode() if is_word else None,
     )  # fmt: skip
 
 
@@ -127,6 +131,10 @@ class RecordFilter:
             )
         if not part.steps:
             return part.test(self._decoders.of(record, part.field)[0])
+        if part.needle is not None and not self._decoders.uses_internal(part.field):
+            data = record.key if part.field == "key" else record.value
+            if data is None or (part.needle not in data and b"\\" not in data):
+                return False
         return part.test(_below(self._decoders.document(record, part.field), part.steps))
 
 

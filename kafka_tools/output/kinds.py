@@ -207,6 +207,7 @@ KINDS: Mapping[str, RowKind] = {
         "timestamp_ms partition offset key value", "{topic}:{partition}@{offset}",
         more="topic key_encoding value_encoding headers", lines=_with_documents_as_text,
     ),
+    "message-counts": _kind("topic start_time_ms end_time_ms messages exact", "{topic}"),
     # kafka-tools produce
     "produced": _kind("topic partition offset timestamp_ms", "{topic}:{partition}@{offset}"),
     # kafka-tools explain

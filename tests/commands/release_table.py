@@ -125,6 +125,7 @@ LINES = tuple(
         "delete-records --topic orders --before 2026-01-01 --dry-run",
         "produce orders -k k -v v -o json",
         "messages orders",
+        "messages orders --count-by 1d",
         "messages orders@2020-01-01..now --where value~x -o json",
         "messages orders --last 2",
         "get-offsets",

@@ -17,6 +17,10 @@ from kafka_tools.clients.group import OffsetAndMetadata
 from kafka_tools.clients.producer import Producer
 from kafka_tools.clients.producing.partitioner import partition_for_key
 from kafka_tools.commands import running
+from kafka_tools.errors import InputError
+from kafka_tools.messages.counting import by_offsets_and_time
+from kafka_tools.messages.reading import spans_of
+from kafka_tools.messages.selection import TopicRange
 from kafka_tools.values import TopicPartition
 
 START_MS = 1_764_246_000_000  # 2025-11-27T12:20:00Z
@@ -170,6 +174,16 @@ def test_paths_go_through_lists_and_null(messages: Messages) -> None:
     assert [row["key"] for row in messages("odd", "--where", "value=null").rows] == ["gone"]
 
 
+def test_path_finds_escaped_text(messages: Messages, broker: EmbeddedBroker) -> None:
+    with AdminClient(broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic("escaped", 1, 1)]).raise_any()
+    with Producer(broker.bootstrap_servers) as producer:
+        for value in (b'{"a":"\\u0066ailed"}', b'{"a":"failed"}', b'{"a":"ok"}', b'{"b":"failed"}'):
+            producer.send("escaped", value)
+        producer.flush()
+    assert [row["offset"] for row in messages("escaped", "--where", "value.a=failed").rows] == [0, 1]
+
+
 def test_bytes_stay_exact(messages: Messages) -> None:
     rows = messages("odd").rows
     assert base64.b64decode(rows[0]["value"]) == b"\xff\x00"
@@ -218,6 +232,38 @@ def test_limit_stops(messages: Messages) -> None:
     ended = messages("orders", "--limit", "5")
     assert len(ended.rows) == 5
     assert ended.err.endswith(" read, 5 match, stopped at --limit\n")
+
+
+def test_count_from_offsets_reads_nothing_and_says_so(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Consumer, "_poll", None)
+    ended = messages("orders", "--count", form=None)
+    assert (ended.status, ended.out) == (0, f"{COUNT}\n")
+    assert ended.err.startswith("counted from offsets, without reading: ")
+    assert messages("orders:0@5..9", "--count", form=None).out == "4\n"
+
+
+def test_count_by_time_from_offsets_is_that_of_reading(messages: Messages) -> None:
+    whole = "orders@2025-11-27T12:21..2025-11-27T12:29:30"
+    by_offsets = messages(whole, "--count-by", "2m").rows
+    read = messages(whole, "--count-by", "2m", "--read").rows
+    assert [(row["start_time_ms"], row["messages"], row["exact"]) for row in read] == [
+        (START_MS + 120_000 * number, {0: 60, 4: 90}.get(number, 120), True) for number in range(5)
+    ]
+    assert messages("orders", "--count-by", "20d", "--where", "value.status=failed", form=None).out.endswith(" 6\n")
+    assert [row["messages"] for row in by_offsets] == [row["messages"] for row in read]
+    assert not any(row["exact"] for row in by_offsets)
+
+
+def test_count_of_matches_is_exact(messages: Messages) -> None:
+    ended = messages("orders", "--count", "--where", "value.status=failed", form=None)
+    assert (ended.out, ended.err) == ("6\n", f"{COUNT} read, 6 match, 3 of 3 partitions complete\n")
+
+
+def test_too_many_spans_are_refused(broker: EmbeddedBroker) -> None:
+    with Consumer(broker.bootstrap_servers) as consumer:
+        spans = spans_of(consumer, TopicRange("orders"), [0, 1, 2])
+        with pytest.raises(InputError, match="more than 10 spans of time have messages"):
+            by_offsets_and_time(consumer, spans, 1000, 0, most=10)
 
 
 def test_follow_shows_what_comes_after_the_end(messages: Messages, broker: EmbeddedBroker) -> None:
@@ -283,6 +329,9 @@ def test_leaves_no_group_behind(messages: Messages, broker: EmbeddedBroker) -> N
         (["orders", "--last", "2", "--limit", "1"], "--last and --limit cannot be combined"),
         (["orders", "--template", "{foo}"], "invalid field 'foo' in --template"),
         (["orders", "--follow", "-o", "json"], "--follow cannot be used with -o json"),
+        (["orders", "--read"], "--read needs --count or --count-by"),
+        (["orders", "--count", "--last", "3"], "--last cannot be used with --count"),
+        (["orders", "--count", "--count-by", "1h"], "--count and --count-by cannot be combined"),
         (["orders", "--all-partitions"], "--all-partitions needs --key"),
     ],
     ids=lambda value: None,

@@ -309,6 +309,8 @@ CASES = (
     Case("clients", ""),
     Case("purge", "--prefix made-{n} --dry-run", "", [_MAKE_TOPIC]),
     Case("messages", "__consumer_offsets --last 5"),
+    Case("messages", "__consumer_offsets --count", "count"),
+    Case("messages", "__consumer_offsets --count-by 1h", "count_by"),
     Case("produce", "orders -k k1 -v v1 -H a=b"),
     Case("features version-mapping", "", offline=True),
     Case(

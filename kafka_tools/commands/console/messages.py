@@ -13,15 +13,19 @@ from kafka_tools.commands.live_names import topic_names
 from kafka_tools.commands.options.command import Command, section
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
+from kafka_tools.commands.options.values import duration_ms
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.consumer import Consumer
     from kafka_tools.clients.fetched_data import ConsumedRecord
     from kafka_tools.messages.filters import FilterPart
-    from kafka_tools.messages.reading import RangeReader
+    from kafka_tools.messages.reading import RangeReader, Span
     from kafka_tools.messages.selection import TopicRange
     from kafka_tools.output.rows import ItemError
+    from kafka_tools.values import TopicPartition
 
 KIND = "messages"
+COUNTS = "message-counts"
 MOST_LAST = 100_000
 """Largest number of --last: these records are in memory."""
 _PROGRESS_AFTER_S = 1.0
@@ -57,6 +61,14 @@ showing = section("How to show it")
     help="Only messages that match: PATH OP VALUE, such as value.customer.id=7, header.trace~^a or time>=1h. Several "
     "filters must all match.",
 )
+@reading("--count", is_flag=True, help="Count messages instead of showing them. Without filters, count offsets.")
+@reading(
+    "--count-by",
+    type=duration_ms,
+    metavar="SPAN",
+    help="Count messages for each span of time: 1h, 10m. Without filters, count offsets.",
+)
+@reading("--read", "read", is_flag=True, help="Read all messages to count them exactly.")
 @reading("--follow", is_flag=True, help="Continue with new messages at the end, until Ctrl-C.")
 @reading(
     "--isolation-level",
@@ -75,7 +87,7 @@ showing = section("How to show it")
     r"{header.NAME}; \n and \t are line end and tab.",
 )
 @connection_options()
-@output_options(KIND)
+@output_options({"": KIND, "count": COUNTS, "count_by": COUNTS})
 def command(selection: str, connection: ConnectionOptions, output_format: str | None, **options: Any) -> int:
     r"""Show messages of a topic: a range, the newest, or those that match. It stops at the end of the topic.
 
@@ -86,7 +98,6 @@ def command(selection: str, connection: ConnectionOptions, output_format: str | 
     Examples:
       kafka-tools messages -b localhost:9092 orders --last 10
       kafka-tools messages -b localhost:9092 orders@2h..1h --where value.status=failed -o jsonl
-      kafka-tools messages -b localhost:9092 orders:3@1200..1300
       kafka-tools messages -b localhost:9092 orders --key k-77
     """
     from kafka_tools.clock import SystemClock
@@ -106,12 +117,26 @@ def command(selection: str, connection: ConnectionOptions, output_format: str | 
         raise UsageError("--last and --limit cannot be combined: give one of them")
     if options["all_partitions"] and options["key"] is None:
         raise UsageError("--all-partitions needs --key")
+    _check_counts(options)
     clock = SystemClock()
     chosen = parse_selection(selection, clock.now_ms())
     parts = [parse_part(text, clock.now_ms()) for text in options["where"]]
     if options["key"] is not None:
         parts.append(key_part(options["key"]))
     return _Session(chosen, parts, connection, output_format, options).run()
+
+
+def _check_counts(options: Mapping[str, Any]) -> None:
+    from kafka_tools.errors import UsageError
+
+    counts = [name for name in ("count", "count_by") if options[name]]
+    if len(counts) > 1:
+        raise UsageError("--count and --count-by cannot be combined: give one of them")
+    if options["read"] and not counts:
+        raise UsageError("--read needs --count or --count-by")
+    for name in ("last", "limit", "follow", "template"):
+        if counts and options[name]:
+            raise UsageError(f"--{name} cannot be used with --{counts[0].replace('_', '-')}")
 
 
 class _Session:
@@ -161,6 +186,8 @@ class _Session:
             reader = RangeReader(consumer, wanted, self._clock, idle_s, self._tally)
             spans = spans_of(consumer, self._chosen, partitions)
             try:
+                if self._options["count"] or self._options["count_by"]:
+                    return self._count(reader, consumer, spans)
                 if self._options["last"]:
                     self._take(reader.newest(spans, self._options["last"]))
                     follow = {key: Span(span.end or 0, None) for key, span in spans.items()}
@@ -193,6 +220,51 @@ class _Session:
             f"only partition {number} is read, where the default partitioner puts this key; --all-partitions reads all"
         )
         return [number]
+
+    def _count(self, reader: RangeReader, consumer: Consumer, spans: Mapping[TopicPartition, Span]) -> int:
+        """Count from offsets if that is enough, else by reading."""
+        from kafka_tools.messages.counting import by_offsets, by_offsets_and_time, by_reading
+        from kafka_tools.output.rows import Rows
+        from kafka_tools.values import moment_text
+
+        span_ms = self._options["count_by"]
+        exact = bool(self._options["read"] or self._parts)
+        if exact:
+            counts = dict(by_reading(self._watched(reader.read(spans)), span_ms))
+        elif span_ms is None:
+            counts = {0: by_offsets(spans)}
+        else:
+            counts = by_offsets_and_time(consumer, spans, span_ms, max(0, self._chosen.start.moment_ms or 0))
+        if span_ms is None:
+            counts = {0: sum(counts.values())}
+        rows: list[dict[str, Any]] = [
+            {
+                "topic": self._chosen.topic,
+                "start_time_ms": None if span_ms is None else start,
+                "end_time_ms": None if span_ms is None else start + span_ms,
+                "messages": number,
+                "exact": exact,
+            }
+            for start, number in sorted(counts.items())
+        ]
+        if self._form is None:
+            for row in rows:
+                at = "" if span_ms is None else f"{moment_text(row['start_time_ms'])} "
+                running.emit(f"{at}{row['messages']}\n")
+        if exact:
+            self._report(reader)
+        else:
+            running.note(
+                "counted from offsets, without reading: compaction, deletions and transactions leave gaps; "
+                "--read counts messages"
+            )
+        return running.finish(Rows(COUNTS, rows, self._errors(reader)), self._form, "cannot read all of")
+
+    def _watched(self, batches: Iterator[list[ConsumedRecord]]) -> Iterator[list[ConsumedRecord]]:
+        for records in batches:
+            self._matched += len(records)
+            self._show_progress()
+            yield records
 
     def _tally(self, records: int) -> None:
         self._read += records
