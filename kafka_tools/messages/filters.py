@@ -106,6 +106,8 @@ class RecordFilter:
         for part in self.parts:
             if part.exact is not None and self._is_text(part):
                 inside = inside & (_sizes(part.field, columns) == len(part.exact))
+            if part.needle is not None and not self._decoders.uses_internal(part.field):
+                inside = inside & _containing(part.needle, part.field, columns)
         for at in np.flatnonzero(inside).tolist():
             key = _cut(columns, "key", at)
             value = _cut(columns, "value", at)
@@ -136,6 +138,20 @@ class RecordFilter:
             if data is None or (part.needle not in data and b"\\" not in data):
                 return False
         return part.test(_below(self._decoders.document(record, part.field), part.steps))
+
+
+def _containing(needle: bytes, field: str, columns: PolledColumns) -> NDArray[Any]:
+    """Which keys or values contain ``needle``; all, if any bytes may be escapes of JSON.
+
+    A needle is a word. It cannot begin before a document and end inside, because documents begin with a bracket.
+    """
+    import numpy as np
+
+    start, size = (columns.key_start, columns.key_size) if field == "key" else (columns.value_start, columns.value_size)
+    if b"\\" in columns.data:
+        return size >= 0
+    hits = [found.start() for found in re.finditer(re.escape(needle), columns.data)]
+    return np.searchsorted(hits, start) < np.searchsorted(hits, start + size - len(needle), side="right")
 
 
 def _sizes(field: str, columns: PolledColumns) -> NDArray[Any]:
