@@ -20,7 +20,7 @@ from tests.regen import HELP_BEGINS, HELP_ENDS
 
 PAGES = (
     "topics", "configs", "scram", "consumer-groups", "delete-records", "broker-api-versions", "cluster", "features",
-    "client-metrics", "acls", "groups", "../output",
+    "client-metrics", "acls", "groups", "../output", "../operators-day",
 )  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 PREPARE = {
@@ -38,6 +38,15 @@ PREPARE = {
     "../output": [
         "kafka-topics -b localhost:9092 --create --topic orders --partitions 2 --config retention.ms=86400000",
         "kafka-consumer-groups -b localhost:9092 --reset-offsets --group nightly --topic orders --to-latest --execute",
+    ],
+    "../operators-day": [
+        "kafka-topics -b localhost:9092 --create --topic orders --partitions 3",
+        'for i in $(seq 1 30); do echo "customer-$((i % 5))|{\\"amount\\": $((i * 3))}"; done | kafka-console-producer '
+        "-b localhost:9092 --topic orders --reader-property parse.key=true --reader-property 'key.separator=|'",
+        "kafka-consumer-groups -b localhost:9092 --reset-offsets --group billing --topic orders --to-earliest "
+        "--execute",
+        "kafka-acls -b localhost:9092 --add --allow-principal User:shop --operation Write --topic ord "
+        "--resource-pattern-type prefixed",
     ],
     "delete-records": ["kafka-topics -b localhost:9092 --create --topic orders --partitions 2"],
 }
@@ -62,10 +71,10 @@ def shell(tmp_path: Path) -> Iterator[object]:
 
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in cli.SCRIPTS:
-        program = programs / f"kafka-{name}"
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kafka_tools {name} "$@"\n', encoding="utf-8")
-        program.chmod(0o755)
+    for program, name in (("kafka-tools", ""), *((f"kafka-{name}", name) for name in cli.SCRIPTS)):
+        file = programs / program
+        file.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kafka_tools {name} "$@"\n', encoding="utf-8")
+        file.chmod(0o755)
     entries = [{"topic": "orders", "partition": number, "offset": -1} for number in range(2)]
     (tmp_path / "offsets.json").write_text(json.dumps({"partitions": entries, "version": 1}), encoding="utf-8")
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}

@@ -38,7 +38,7 @@ option = section("Checks")
 @click.command(name="doctor", cls=Command)
 @option(
     "--check", "checks", multiple=True, metavar="NAME", type=click.Choice([CONNECT, *_PARTS]),
-    help=f"Only this check: {CONNECT}, {', '.join(_PARTS)}. Can be repeated.  [default: all but {CONNECT}]",
+    help=f"Only this check: {CONNECT}, {', '.join(_PARTS)}.  [default: all but {CONNECT}]",
 )  # fmt: skip
 @option(
     "--round-trip", is_flag=True,

@@ -18,6 +18,7 @@ def _cluster(place: TourPlace) -> list[Step]:
         place.step(
             "Look for what is wrong with the cluster", "kafka-tools doctor {at}", has(": all is well (1 broker, ")
         ),
+        place.step("Write a record", "kafka-tools produce {at} orders -k customer-9 -v {{}}", has("orders-", "@")),
         place.step(
             "Show the newest commit of a group",
             "kafka-tools messages {at} __consumer_offsets --last 1 --where key.type=1 -o name",
