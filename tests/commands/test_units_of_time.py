@@ -42,6 +42,7 @@ LINES = (
     "console-producer --topic t --retry-backoff-ms 3M",
     "console-producer --topic t --metadata-expiry-ms 3M",
     "console-producer --topic t --max-block-ms 3M",
+    "produce t -v v --timestamp 3M",
     "replica-verification --max-wait-ms 3M",
     "replica-verification --report-interval-ms 3M",
     "replica-verification --time 3M",

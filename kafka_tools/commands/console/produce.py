@@ -101,6 +101,12 @@ class _Session:
         self._rows: list[dict[str, Any]] = []
         self._errors: list[ItemError] = []
         self._sent = self._written = 0
+        self._timestamp_ms: int | None = None
+        if options["timestamp"] is not None:
+            from kafka_tools.clock import SystemClock
+            from kafka_tools.texts.moments import moment_ms
+
+            self._timestamp_ms = moment_ms(options["timestamp"], SystemClock().now_ms())
 
     def run(self) -> int:
         from kafka_tools.clients.producer import Producer
@@ -168,15 +174,13 @@ class _Session:
             raise InputError(f"topic '{self._topic}' has no partition {number}: it has partitions 0 to {count - 1}")
 
     def _records(self) -> Iterator[GivenRecord]:
-        from kafka_tools.clock import SystemClock
         from kafka_tools.messages.given_records import GivenRecord, records_of_csv, records_of_json_lines
-        from kafka_tools.texts.moments import moment_ms
 
         options = self._options
         if options["file"] is None:
-            time = None if options["timestamp"] is None else moment_ms(options["timestamp"], SystemClock().now_ms())
+            key, value, time_ms = _encoded(options["key"]), _encoded(options["value"]), self._timestamp_ms
             headers = tuple((name, value.encode()) for name, value in options["headers"])
-            yield GivenRecord(_encoded(options["key"]), _encoded(options["value"]), headers, options["partition"], time)
+            yield GivenRecord(key, value, headers, options["partition"], time_ms)
             return
         with _opened(options["file"]) as stream:
             yield from (records_of_csv if options["input_format"] == "csv" else records_of_json_lines)(stream)
@@ -220,7 +224,7 @@ class _Session:
         for row in rows:
             at = "" if row["timestamp_ms"] is None else f" at {moment_text(row['timestamp_ms'])}"
             offset = "" if row["offset"] is None else f"@{row['offset']}"
-            running.emit(f"{row['topic']}-{row['partition']}{offset}{at}\n")
+            running.emit(f"{running.shown(row['topic'])}-{row['partition']}{offset}{at}\n")
 
     def _end(self) -> int:
         from kafka_tools.output.rows import Rows
