@@ -104,9 +104,13 @@ class _Session:
         self._timestamp_ms: int | None = None
         if options["timestamp"] is not None:
             from kafka_tools.clock import SystemClock
+            from kafka_tools.errors import InputError, UsageError
             from kafka_tools.texts.moments import moment_ms
 
-            self._timestamp_ms = moment_ms(options["timestamp"], SystemClock().now_ms())
+            try:
+                self._timestamp_ms = moment_ms(options["timestamp"], SystemClock().now_ms())
+            except InputError as error:
+                raise UsageError(f"--timestamp: {error}") from error
 
     def run(self) -> int:
         from kafka_tools.clients.producer import Producer
