@@ -179,7 +179,10 @@ class _Session:
         partitions = self._partitions(count)
         self._partition_count = len(partitions)
         wanted = RecordFilter(self._parts, self._decoders, self._chosen.start.moment_ms, self._chosen.end.moment_ms)
-        given = {"isolation.level": self._options["isolation_level"]}
+        given = {
+            "isolation.level": self._options["isolation_level"],
+            "default.api.timeout.ms": str(self._connection.timeout_ms),
+        }
         exchange = self._exchange(reading_config(config, given))
         with Consumer(exchange.config, exchange=exchange) as consumer:
             idle_s = self._connection.timeout_s

@@ -70,22 +70,23 @@ def command(prefix: str, dry_run: bool, force: bool, connection: ConnectionOptio
 
     connection.check()
     form = output_format or "table"
-    with connection.admin(is_lasting=True) as admin:
+    with connection.admin() as admin:
         found = find(admin, prefix)
-        planned = found.rows("planned")
-        if dry_run or not planned:
-            status = running.finish(Rows(KIND, planned, found.unknown), form, "cannot list")
-            running.tell(_counts(planned, prefix), form)
-            return status
-        for error in found.unknown:
-            raise InputError(f"cannot list {error.item}: {error.message}", hint="nothing was deleted")
-        busy = [f"{name} ({members})" for name, (_, members) in found.groups.items() if members]
-        if busy:
-            raise InputError(
-                f"groups have members: {', '.join(busy)}", hint="nothing was deleted; stop these clients first"
-            )
-        if not force:
-            _confirm(planned, prefix)
+    planned = found.rows("planned")
+    if dry_run or not planned:
+        status = running.finish(Rows(KIND, planned, found.unknown), form, "cannot list")
+        running.tell(_counts(planned, prefix), form)
+        return status
+    for error in found.unknown:
+        raise InputError(f"cannot list {error.item}: {error.message}", hint="nothing was deleted")
+    busy = [f"{name} ({members})" for name, (_, members) in found.groups.items() if members]
+    if busy:
+        raise InputError(
+            f"groups have members: {', '.join(busy)}", hint="nothing was deleted; stop these clients first"
+        )
+    if not force:
+        _confirm(planned, prefix)
+    with connection.admin(is_lasting=True) as admin:  # the time for an answer does not count
         rows, errors = delete(admin, found)
     status = running.finish(Rows(KIND, rows, errors), form, "cannot delete")
     running.tell(_counts(rows, prefix), form)

@@ -10,7 +10,7 @@ import click
 
 from kafka_tools.commands.options.command import Command, section
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
-from kafka_tools.commands.running import FAILED, emit, note
+from kafka_tools.commands.running import FAILED, complain, emit, note
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +105,14 @@ def command(
             target = found
         response = admin.cluster.exchange.call(target, build, deadline)
     emit(_printed(to_json(response, used[0])))
-    return FAILED if getattr(response, "error_code", 0) else 0
+    code = getattr(response, "error_code", 0)
+    if not code:
+        return 0
+    from kafka_tools.protocol import error_codes
+
+    error = error_codes.error(code)
+    complain(click.get_current_context().command_path, f"{error.name}: {error.text}")
+    return FAILED
 
 
 def _definition(name: str) -> Api:

@@ -76,8 +76,9 @@ def test_a_change_needs_yes(broker: EmbeddedBroker, ask: Ask) -> None:
 
 
 def test_an_error_at_the_top_is_the_exit_status(ask: Ask) -> None:
-    status, response, _ = ask("FindCoordinator", '{"key": "", "keyType": 9}', "--api-version", "3")
+    status, response, error = ask("FindCoordinator", '{"key": "", "keyType": 9}', "--api-version", "3")
     assert status == running.FAILED
+    assert error.startswith("kafka-tools request: INVALID_REQUEST: the broker refused the request")
     assert response["errorCode"] == 42
 
 
