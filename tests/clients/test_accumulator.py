@@ -88,6 +88,22 @@ def test_batches_that_come_back_leave_in_their_old_order_with_their_old_sequence
     assert (first.base_sequence, second.base_sequence) == (0, 1)
 
 
+def test_nothing_follows_a_batch_that_is_sent_again_before_its_response() -> None:
+    """A broker knows the last five batches. It may have stored the batch although it answered with an error."""
+    acc = accumulator()
+    for text in ("a", "b", "c"):
+        append(acc, text * 200)
+    first = take(acc)
+    acc.retry(first, 100.0)
+    again = take(acc, 200.0)
+    assert again is first
+    assert acc.take(T0, 200.0, hurry=True) is None
+    acc.retry(first, 200.0)
+    assert take(acc, 300.0) is first
+    acc.finish(first)
+    assert [values(take(acc, 300.0))[0] for _ in range(2)] == [b"b" * 200, b"c" * 200]
+
+
 def test_retry_backs_off_longer_each_time() -> None:
     acc = accumulator(retry_backoff_ms=100, retry_backoff_max_ms=300)
     append(acc, "a")

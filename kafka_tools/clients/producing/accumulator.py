@@ -23,11 +23,13 @@ USUAL_OVERHEAD_BYTES = 9
 class _Queue:
     """One partition: waiting batches, oldest first, and the producer state that its sequences belong to."""
 
-    __slots__ = ("batches", "identity", "in_flight", "muted_until_s", "next_sequence", "reset_wanted")
+    __slots__ = ("batches", "identity", "in_flight", "is_alone", "muted_until_s", "next_sequence", "reset_wanted")
 
     def __init__(self) -> None:
         self.batches: deque[ProducerBatch] = deque()
         self.in_flight = 0
+        self.is_alone = False
+        """Whether the batch in flight is one that was sent before."""
         self.muted_until_s = 0.0
         self.identity: ProducerIdentity | None = None
         self.next_sequence = 0
@@ -126,11 +128,15 @@ class Accumulator:
         batch = queue.batches[0]
         if now_s < batch.retry_at_s or (no_retries and batch.attempts):
             return None
-        # After a failure the partition waits for every response; then batches leave in their old order.
-        if queue.in_flight and (batch.attempts or queue.reset_wanted):
+        # After a failure the partition waits for every response; then batches leave in their old order. Nothing
+        # follows a batch that is sent again before its response: the broker remembers five batches, and would not know
+        # the batch any more if it had stored it and further ones before the next attempt.
+        if queue.in_flight and (batch.attempts or queue.reset_wanted or queue.is_alone):
             return None
         if not (hurry or batch.attempts or self._is_full(queue) or now_s >= self._linger_end_s(batch)):
             return None
+        if not queue.in_flight:
+            queue.is_alone = batch.attempts > 0
         self._taken[batch] = None
         queue.batches.popleft()
         queue.in_flight += 1
