@@ -54,7 +54,10 @@ def describe_by_pages(
         before = (cursor.topic_name, cursor.partition_index) if cursor is not None else ("", -1)
         cursor = page.next_cursor
         if (cursor.topic_name, cursor.partition_index) <= before:
-            raise WireError("describe topics: the broker's pages do not advance", api="DescribeTopicPartitions")
+            raise WireError(
+                "describe topics: the broker's next page does not start after the current page",
+                api="DescribeTopicPartitions",
+            )
         rest = [name for name in rest if name >= cursor.topic_name]
     for name, topic in told.items():
         take_topic(name, topic, partitions[name], progress)

@@ -178,8 +178,8 @@ class Chunk:
             yield batch
         if batch is None and len(data):
             raise CorruptBatch(
-                "the batch at this offset is larger than max.partition.fetch.bytes, and the broker does not send it "
-                "whole"
+                "the batch at this offset is larger than max.partition.fetch.bytes, and the broker sent only a "
+                "part of it"
             )
 
     def _corrupt(self, what: str) -> CorruptBatch:

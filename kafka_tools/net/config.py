@@ -156,7 +156,7 @@ class ClientConfig:
         if not self.bootstrap:
             raise ConfigError(
                 f"{self.source}: bootstrap.servers is not set",
-                hint="give --bootstrap-server HOST:PORT, or bootstrap.servers in the file",
+                hint="pass --bootstrap-server HOST:PORT, or set bootstrap.servers in the file",
             )
         return self.bootstrap
 

@@ -162,7 +162,7 @@ class TlsStream:
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
             raise BlockingIOError from error
         except ssl.SSLEOFError as error:
-            raise Disconnected(f"connection to {self.peer} broke: closed by the peer", node=self.peer) from error
+            raise Disconnected(f"{self.peer} closed the connection", node=self.peer) from error
         except ssl.SSLError as error:
             raise failure(error, self.peer) from error
 

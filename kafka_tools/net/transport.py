@@ -113,4 +113,4 @@ class SocketTransport:
         return self._peer
 
     def _disconnected(self, error: OSError) -> Disconnected:
-        return Disconnected(f"connection to {self._peer} broke: {error.strerror or error}", node=self._peer)
+        return Disconnected(f"lost the connection to {self._peer}: {error.strerror or error}", node=self._peer)

@@ -160,7 +160,7 @@ def test_round_trip_fails_if_other_contents_come_back(broker: EmbeddedBroker, lo
         }  # fmt: skip
         status, tasks = load(spec)
     assert status == 1
-    assert tasks["RoundTrip"]["error"] == "bad-trips-0 at offset 0 has another message than the one that was sent"
+    assert tasks["RoundTrip"]["error"] == "bad-trips-0 at offset 0 has a different message from the one that was sent"
 
 
 @pytest.mark.req("TROG-8")

@@ -58,7 +58,7 @@ def check_state(dirs: DataDirs, known_end: int) -> None:
             raise LogError(
                 f"the cluster metadata ({METADATA_DIRECTORY}) is missing, but {lost}",
                 path=dirs.paths[0],
-                hint=f"check that all of log.dirs are given and mounted. If they are: {BACK}",
+                hint=f"check that you passed all of log.dirs, and that they are mounted. If so: {BACK}",
             )
 
 

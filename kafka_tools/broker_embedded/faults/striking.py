@@ -175,7 +175,7 @@ class Struck:
         assert isinstance(end, Answer)
         answer = end.make(recorded(call))
         if answer is not None and not isinstance(answer, call.api.response):
-            raise TypeError(f"the scripted answer to {call.api.name} is a {type(answer).__name__}")
+            raise TypeError(f"invalid answer {type(answer).__name__}: expected {call.api.response.__name__}")
         return answer if answer is not None else result
 
     # Waiting

@@ -62,7 +62,9 @@ class FileKeys:
         try:
             found = os.stat(self._path)
         except OSError as error:
-            raise ConfigError(f"sasl.oauthbearer.jwks.endpoint.url: {self._path}: {error.strerror}") from error
+            raise ConfigError(
+                f"sasl.oauthbearer.jwks.endpoint.url: cannot read {self._path}: {error.strerror}"
+            ) from error
         return found.st_mtime_ns, found.st_size
 
     def _read(self) -> list[WebKey]:
@@ -70,7 +72,9 @@ class FileKeys:
             with open(self._path, "rb") as file:
                 data = file.read(MAX_DOCUMENT_BYTES + 1)
         except OSError as error:
-            raise ConfigError(f"sasl.oauthbearer.jwks.endpoint.url: {self._path}: {error.strerror}") from error
+            raise ConfigError(
+                f"sasl.oauthbearer.jwks.endpoint.url: cannot read {self._path}: {error.strerror}"
+            ) from error
         return _parsed(data, self._path)
 
 

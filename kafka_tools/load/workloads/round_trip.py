@@ -117,7 +117,7 @@ class RoundTripWorker(TaskWorker):
             raise KafkaToolsError(f"{count} acknowledged and not read back, starting with {listed}")
         if self._sending is not None and not trips.received and self._spec.max_messages:
             self._sending.check()
-            raise KafkaToolsError("no message came back")
+            raise KafkaToolsError("no message was read back")
 
     def _send(self) -> None:
         spec = self._spec
@@ -178,7 +178,7 @@ class RoundTripWorker(TaskWorker):
         is_same = isinstance(values, TimestampPayloads) or record.value == wanted
         if len(record.key or b"") != 4 or not is_same:
             place = f"{record.topic}-{record.partition} at offset {record.offset}"
-            raise KafkaToolsError(f"{place} has another message than the one that was sent")
+            raise KafkaToolsError(f"{place} has a different message from the one that was sent")
         self._trips.arrived(index, self.clock.monotonic_s())
 
     def status(self) -> Any:
