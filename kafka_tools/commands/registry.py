@@ -119,7 +119,7 @@ COMMANDS: dict[str, Registered] = {
     ),
     "load": Registered(
         "toolkit.load",
-        "Load and measure a cluster, and disturb it: the tasks of Kafka's Trogdor.",
+        "Measure a cluster under load and faults, with the tasks of Kafka's Trogdor.",
         is_script=False,
     ),
     "clients": Registered(

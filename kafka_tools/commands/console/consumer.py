@@ -57,7 +57,7 @@ FIRST_LOOK_S = 2.0
 )
 @reading_option("--offset", metavar="OFFSET", help="Offset to start at: a number, 'earliest' or 'latest'.")
 @reading_option(
-    "--from-beginning", is_flag=True, help="Start at the oldest record where the group has no committed offset."
+    "--from-beginning", is_flag=True, help="Start at the oldest record if the group has no committed offset."
 )
 @reading_option("--group", metavar="GROUP", help="Group to join; offsets are committed for it.")
 @reading_option("--max-messages", type=int, metavar="N", help="Maximum number of records to read.")

@@ -61,7 +61,7 @@ _GROUPS_DIFFER = (
 def command(**options: Any) -> int:
     """Print the records of a topic that a share group delivers.
 
-    A record is acknowledged after it has been printed: accepted, or as --release or --reject says. At the end,
+    The command acknowledges each record after it has printed it. It accepts the record by default. At the end,
     records that were delivered but not printed are released.
     """
     from kafka_tools.commands.console.connection import Signals, formatter_settings, open_exchange

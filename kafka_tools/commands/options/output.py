@@ -54,7 +54,7 @@ def output_options(kinds: str | Mapping[str, str], *, metrics: bool = False) -> 
             "output_format",
             type=click.Choice([*FORMATS, *([PROMETHEUS] if metrics else [])]),
             section=OUTPUT,
-            help="Output format. By default, the same text as Kafka's own tool.",
+            help="Output format. By default, text, the same as in Kafka's own tool if there is one.",
             cls=OutputOption,
             kinds=by_options,
         )

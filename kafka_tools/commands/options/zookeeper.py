@@ -30,7 +30,8 @@ def zookeeper_options(function: Any) -> Any:
         connection_option(
             "--zk-new-chroot",
             is_flag=True,
-            help="Use the chroot of --zookeeper although no broker is registered there and brokers use another one.",
+            help="Use the chroot of --zookeeper even if no broker is registered there and the brokers use a "
+            "different one.",
         ),
         connection_option(
             "--zk-digest-file", metavar="FILE", help="File with user:password for digest authentication to ZooKeeper."

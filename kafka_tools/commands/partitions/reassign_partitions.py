@@ -97,7 +97,7 @@ _OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
     "--seed",
     type=click.IntRange(-(2**63), 2**63 - 1),
     metavar="NUMBER",
-    help="Seed of Kafka's placement algorithm (java.util.Random, with --generate). Each seed gives another "
+    help="Seed of Kafka's placement algorithm (java.util.Random, with --generate). Each seed gives a different "
     "proposal.  [default: 0]",
 )
 @option(

@@ -37,9 +37,7 @@ INT32 = click.IntRange(0, 2**31 - 1)
 @reading_option("--num-records", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Number of records to read.")
 @reading_option("--messages", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Older name of --num-records.")
 @reading_option("--group", metavar="GROUP", help="Group to join.  [default: perf-consumer- and a random number]")
-@reading_option(
-    "--from-latest", is_flag=True, help="Start at the end of the log where the group has no committed offset."
-)
+@reading_option("--from-latest", is_flag=True, help="Start at the end of the log if the group has no committed offset.")
 @reading_option(
     "--timeout",
     type=INT64,

@@ -49,8 +49,9 @@ option = section("Checks")
 def command(checks: tuple[str, ...], round_trip: bool, connection: ConnectionOptions, output_format: str | None) -> int:
     """Find what is wrong with a cluster: brokers, quorum, partitions, disks, groups, transactions, configs.
 
-    One line if all is well. Each finding has its evidence, the likely cause and the next command. "--check connect"
-    tries a connection step by step. The exit status is 1 if there is an error or a warning.
+    If all is well, the command prints one line. Otherwise, it prints each finding with the evidence, the likely cause
+    and the next command. --check connect tries a connection step by step. The exit status is 1 if there is an error or
+    a warning.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.group("load", cls=CommandGroup)
 def command() -> None:
-    """Load and measure a cluster, and disturb it: the tasks of Kafka's Trogdor.
+    """Measure a cluster under load and faults, with the tasks of Kafka's Trogdor.
 
     \b
     Examples:
@@ -37,8 +37,8 @@ def command() -> None:
 def run(file: str, report: str | None, output_format: str, check: bool, debug: bool) -> int:
     """Run the tasks of a JSON or YAML document in this process, and report the results.
 
-    FILE has one task specification, or several under "tasks" with what they share; - reads standard input. Ctrl-C
-    stops the tasks and reports what they did until then. The exit status is 1 if a task failed.
+    FILE contains one task specification, or several under "tasks" and their shared settings; - reads standard input.
+    Ctrl-C stops the tasks and reports what they did until then. The exit status is 1 if a task failed.
     """
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands import running

@@ -57,8 +57,8 @@ class Belongings(NamedTuple):
     "--prefix",
     metavar="TEXT",
     required=True,
-    help="Select topics, groups, SCRAM users, quotas of users and clients, and ACL entries of resources and users "
-    "whose name starts with this text, except internal topics.",
+    help="Prefix of the names to select. It applies to topics (except internal topics), groups and SCRAM users, to the "
+    "users and clients of quotas, and to the resources and users of ACL entries.",
 )
 @option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @option("--force", is_flag=True, help="Delete without asking for confirmation.")

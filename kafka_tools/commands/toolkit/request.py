@@ -59,7 +59,7 @@ def command(
 
     JSON is the request, @FILE for one in a file, or - for standard input. Names and forms match Kafka's
     definitions: names such as topicData, bytes in base64. Missing members have their defaults. Secrets in the response
-    are masked. The exit status is 1 if the response contains an error at its top.
+    are masked. The exit status is 1 if the top level of the response has an error.
 
     \b
     Examples:
