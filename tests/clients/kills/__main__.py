@@ -1,4 +1,4 @@
-"""Our clients while a broker is killed: ``python -m tests.clients.kills --kills 200 --seed 1 [--kafka 4.4.0]``.
+"""Our clients while a broker is killed: ``python -m tests.clients.kills --kills 200 --seed 1 [--kafka RELEASE]``.
 
 Without ``--kafka`` it is the bundled broker, with it a real one of that release. The same directory and port are used
 after each kill. An idempotent producer writes numbers, and a copier with transactions copies them: at the end, what was
