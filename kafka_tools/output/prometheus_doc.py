@@ -10,6 +10,7 @@ from typing import NamedTuple, TextIO
 
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import Rows
+from kafka_tools.shown_text import one_line
 
 Value = Callable[[Row], float | None]
 
@@ -88,7 +89,8 @@ def write(result: Rows, stream: TextIO) -> None:
         samples = {_labels(metric, line): value for line in lines if (value := _value(metric, line)) is not None}
         if samples:
             stream.write(f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} gauge\n")
-            stream.writelines(f"{metric.name}{labels} {_number(value)}\n" for labels, value in samples.items())
+            shown = one_line if stream.isatty() else str  # the format leaves control characters as they are
+            stream.writelines(f"{metric.name}{shown(labels)} {_number(value)}\n" for labels, value in samples.items())
 
 
 def _value(metric: ExposedMetric, line: Row) -> float | None:

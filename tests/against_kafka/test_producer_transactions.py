@@ -9,7 +9,7 @@ from kafka_tools.clients.group import OffsetAndMetadata
 from kafka_tools.clients.producer import Producer
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.values import TopicPartition
-from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import done, fresh, ours
 
 
@@ -50,7 +50,11 @@ def test_committed_aborted_and_fenced(name: str, request: pytest.FixtureRequest)
             with newer.transaction():
                 newer.send(topic, b"f0")
     committed = [text + b"%d" % number for text in (b"a", b"c", b"e") for number in range(3)]
-    assert read(kafka, partition, "read_committed") == [*committed, b"f0"]
+
+    def all_is_committed() -> None:
+        assert read(kafka, partition, "read_committed") == [*committed, b"f0"]
+
+    eventually(all_is_committed)  # the coordinator answers a commit before its markers are in the partitions
     assert len(read(kafka, partition, "read_uncommitted")) == 16
     with Consumer(kafka.bootstrap_servers, group_id=group) as consumer:
         found = consumer.committed([partition])[partition]
